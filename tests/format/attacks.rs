@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::support::harness::{Repo, RunOutput, Sandbox, is_long};
 
-const JOURNAL: &str = "refs/notes/empirica/data/journal";
-const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
+pub(super) const JOURNAL: &str = "refs/notes/empirica/data/journal";
+pub(super) const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
 const CHECKPOINTS: &str = "refs/notes/empirica/data/checkpoints";
-const SESSION: &str = "11111111-2222-4333-8444-555555555555";
-const OURS: &str = "the cache of ours is cold at noon";
+pub(super) const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+pub(super) const OURS: &str = "the cache of ours is cold at noon";
 /// The limit of a command, in KiB.
 const MEMORY: u32 = 512 << 10;
 
@@ -19,13 +19,13 @@ const MEMORY: u32 = 512 << 10;
 type Entry = (&'static str, String, String);
 
 /// The remote, to which the teammate pushes, and a clone with notes that it has.
-struct Team<'p> {
-    hub: Repo<'p>,
-    ours: Repo<'p>,
+pub(super) struct Team<'p> {
+    pub(super) hub: Repo<'p>,
+    pub(super) ours: Repo<'p>,
 }
 
 impl<'p> Team<'p> {
-    fn new(place: &'p Sandbox) -> Self {
+    pub(super) fn new(place: &'p Sandbox) -> Self {
         let ours = place.repo("r");
         let hub = place.at("hub.git");
         ours.git(["init", "-q", "--bare", "-b", "main", "../hub.git"]).ok();
@@ -86,7 +86,7 @@ impl<'p> Team<'p> {
     }
 
     /// Pushes lines in the note of HEAD.
-    fn say(&self, name: &str, lines: &[String]) {
+    pub(super) fn say(&self, name: &str, lines: &[String]) {
         let head = self.ours.head();
         let note = self.hub.git(["notes", "--ref", name, "show", &head]).out + &lines.join("\n") + "\n";
         let blob = self.object("blob", note.as_bytes());
@@ -94,7 +94,7 @@ impl<'p> Team<'p> {
     }
 
     /// Runs the program within the limit of memory.
-    fn run(&self, arguments: &[&str]) -> RunOutput {
+    pub(super) fn run(&self, arguments: &[&str]) -> RunOutput {
         let program = self.ours.program();
         let limited = format!("ulimit -v {MEMORY}; exec \"$@\"");
         let mut command = self.ours.place.command("sh", &self.ours.path);
@@ -104,7 +104,7 @@ impl<'p> Team<'p> {
 
     /// The commands that read work, before and after a sync with this exit code, and have what is ours. Returns what that sync said.
     #[track_caller]
-    fn survives(&self, code: i32) -> String {
+    pub(super) fn survives(&self, code: i32) -> String {
         self.ours.git(["fetch", "-q", "origin"]);
         self.reads();
         let synced = self.run(&["sync"]);
@@ -155,18 +155,18 @@ impl<'p> Team<'p> {
     }
 }
 
-fn id(number: u64) -> String {
+pub(super) fn id(number: u64) -> String {
     format!("019b7000-0000-7000-8000-{number:012x}")
 }
 
-fn record(id: &str, kind: &str, rest: &Value) -> String {
+pub(super) fn record(id: &str, kind: &str, rest: &Value) -> String {
     let mut json = json!({"v": 1, "id": id, "kind": kind, "session": SESSION, "ai": "mal", "at": "2026-01-01T00:00:00.000Z",
         "commit": null, "tree": null});
     json.as_object_mut().expect("an object").extend(rest.as_object().expect("an object").clone());
     json.to_string()
 }
 
-fn handoff(more: &Value) -> Value {
+pub(super) fn handoff(more: &Value) -> Value {
     let mut json = json!({"type": "epistemic", "task": "theirs", "started_at": "2026-01-01T00:00:00.000Z", "duration_seconds": 1,
         "session_status": "ended", "trajectory": [], "calibration_status": "not_assessable", "accomplished": [], "commits": [],
         "findings": [], "gaps_filled": [], "unknowns": [], "dead_ends": [], "mistakes": [], "decisions": [], "evidence": [],

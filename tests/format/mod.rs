@@ -2,6 +2,7 @@
 
 pub mod attacks;
 pub mod earlier_data;
+pub mod hiding;
 pub mod hostile;
 pub mod hostile_notes;
 pub mod hostile_refs;

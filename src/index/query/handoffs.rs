@@ -51,10 +51,10 @@ impl Index<'_> {
         fits: Option<Fits<'_>>,
     ) -> Result<(Vec<HandoffRow>, usize)> {
         let Some(fits) = fits else {
-            return Ok((self.handoff_rows(wanted, i64::try_from(most).unwrap_or(i64::MAX))?, self.total(wanted)?));
+            return Ok((self.handoff_rows(wanted, most)?, self.total(wanted)?));
         };
         let (mut found, mut total) = (Vec::new(), 0);
-        for row in self.handoff_rows(wanted, -1)? {
+        for row in self.handoff_rows(wanted, usize::MAX)? {
             if fits(&row)? {
                 total += 1;
                 if found.len() < most {
@@ -83,14 +83,16 @@ impl Index<'_> {
         self.number(&format!("SELECT count(*) FROM handoff_reports h WHERE {condition}"), params_from_iter(values))
     }
 
-    /// With a negative `most`, all.
-    fn handoff_rows(&self, wanted: &HandoffQuery, most: i64) -> Result<Vec<HandoffRow>> {
+    fn handoff_rows(&self, wanted: &HandoffQuery, most: usize) -> Result<Vec<HandoffRow>> {
         let (condition, values) = wanted.sql();
-        let sql = format!(
-            "SELECT h.r, h.id, h.task_summary FROM handoff_reports h WHERE {condition} ORDER BY h.id DESC LIMIT {most}"
-        );
-        self.select(&sql, params_from_iter(values), |row| {
-            Ok(HandoffRow { r: row.get(0)?, id: schema::id_in(row, 1)?, task: row.get(2)? })
+        self.ahead_last(0, most, |when, most, _| {
+            let sql = format!(
+                "SELECT h.r, h.id, h.task_summary FROM handoff_reports h WHERE {condition} AND h.id {when} \
+                 ORDER BY h.id DESC LIMIT {most}"
+            );
+            self.select(&sql, params_from_iter(values.iter()), |row| {
+                Ok(HandoffRow { r: row.get(0)?, id: schema::id_in(row, 1)?, task: row.get(2)? })
+            })
         })
     }
 

@@ -16,7 +16,7 @@ use crate::index::connection::{Index, select};
 use crate::index::error::IndexError;
 use crate::index::schema;
 use crate::index::texts::Texts;
-use empirica_notes::error::Result;
+use empirica_notes::error::{Result, empirica};
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::Oid;
@@ -36,6 +36,9 @@ const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?
 
 /// The kinds of claims and sources in force.
 const CLAIMS: &str = "('finding', 'unknown', 'dead_end', 'mistake', 'decision', 'source')";
+
+/// Most warnings of records in two versions.
+const DOUBLES: usize = 5;
 
 /// A record found but not yet read.
 pub struct FoundRecord {
@@ -178,6 +181,17 @@ fn gone_of(db: &Connection, ids: &BTreeSet<Id>) -> Result<BTreeSet<Id>, IndexErr
     Ok(out)
 }
 
+/// The lines of a record that can be decoded, each with a note that has it.
+pub fn versions(db: &Connection, texts: &Texts<'_>, r: i64, id: &Id) -> Result<Vec<(Vec<u8>, i64)>, IndexError> {
+    let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM attached WHERE r = ?1";
+    let mut out = Vec::new();
+    for n in select(db, find, [r], |row| row.get(0))? {
+        let lines = texts.lines(db, n, id)?.into_iter();
+        out.extend(lines.filter(|line| format::record::decode(line).is_some()).map(|line| (line, n)));
+    }
+    Ok(out)
+}
+
 /// The objects a record is attached to.
 pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, IndexError> {
     let sql = "SELECT target FROM note WHERE n IN (SELECT note FROM record WHERE r = ?1 UNION ALL SELECT n FROM attached WHERE r = ?1)";
@@ -199,6 +213,28 @@ pub struct RecordQuery<'a> {
 }
 
 impl Index<'_> {
+    /// At most `most` rows after the first `skip`, by `rows` of a condition on ids, a limit and an offset. Those [ahead](schema::ahead) of the clock come
+    /// last, so that they hide no other.
+    fn ahead_last<T>(
+        &self,
+        skip: usize,
+        most: usize,
+        mut rows: impl FnMut(&str, i64, usize) -> Result<Vec<T>>,
+    ) -> Result<Vec<T>> {
+        let limit = |most: usize| i64::try_from(most).unwrap_or(i64::MAX);
+        let ahead = format!("x'{:012x}'", schema::ahead(self.store.now()));
+        let mut out = rows(&format!("< {ahead}"), limit(most), skip)?;
+        if out.len() < most {
+            let skip = match out.is_empty() && skip > 0 {
+                true => skip.saturating_sub(rows(&format!("< {ahead}"), limit(skip), 0)?.len()),
+                false => 0,
+            };
+            let more = rows(&format!(">= {ahead}"), limit(most - out.len()), skip)?;
+            out.extend(more);
+        }
+        Ok(out)
+    }
+
     fn found(&self, condition: &str, values: impl Params) -> Result<Vec<FoundRecord>> {
         self.checked(found(&self.opened.db, condition, values))
     }
@@ -312,6 +348,16 @@ impl Index<'_> {
             schema::IN_FORCE
         );
         self.select(&find, [schema::id(id)], |row| schema::id_in(row, 0))
+    }
+
+    /// The claims that a handoff quotes and that were retracted, not replaced, oldest first.
+    pub fn retracted_from(&self, handoff: &Id) -> Result<Vec<Id>> {
+        let find = format!(
+            "SELECT q.id FROM record h CROSS JOIN quotes q ON q.r = h.r CROSS JOIN record o ON o.id = q.id \
+             WHERE h.id = ? AND NOT {} AND NOT EXISTS (SELECT 1 FROM replaced WHERE id = q.id) ORDER BY q.id",
+            schema::IN_FORCE
+        );
+        self.select(&find, [schema::id(handoff)], |row| schema::id_in(row, 0))
     }
 
     /// The handoffs and digests that quote one of these claims.
@@ -443,11 +489,49 @@ impl Index<'_> {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// A warning for each ID stored in two different versions, oldest first.
-    pub fn double_warnings(&self) -> Result<Vec<String>> {
-        let sql = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";
-        let warning =
-            |id: Id| format!("two versions of the record {id} are stored; the one with the greater bytes counts");
-        self.select(sql, [], |row| Ok(warning(schema::id_in(row, 0)?)))
+    /// A record's other versions, which do not count; none of a record that is stored in one.
+    pub fn other_versions(&self, id: &Id) -> Result<Vec<Record>> {
+        let find = "SELECT r FROM record WHERE id = ? AND doubled = 1";
+        let Some(r) = self.select(find, [schema::id(id)], |row| row.get::<_, i64>(0))?.pop() else {
+            return Ok(Vec::new());
+        };
+        let texts = Texts::sharing(self.store.repo(), &self.opened.texts);
+        let lines: BTreeSet<Vec<u8>> =
+            self.checked(versions(&self.opened.db, &texts, r, id))?.into_iter().map(|(line, _)| line).collect();
+        Ok(lines.iter().rev().skip(1).filter_map(|line| format::record::decode(line)).collect())
     }
+
+    /// A warning for each record stored in two different versions, oldest first; for many, of their number.
+    pub fn double_warnings(&self) -> Result<Vec<String>> {
+        let find = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";
+        let all = self.select(find, [], |row| schema::id_in(row, 0))?;
+        let mut out: Vec<String> = all.iter().take(DOUBLES).map(double_warning).collect();
+        let more = all.len() - out.len();
+        out.extend((more > 0).then(|| format!("two versions of {more} more records are stored")));
+        Ok(out)
+    }
+
+    /// The same of these records, and of the claims that they quote.
+    pub fn double_warnings_of<'r>(&self, records: impl IntoIterator<Item = &'r Record>) -> Result<Vec<String>> {
+        if self.number("SELECT EXISTS (SELECT 1 FROM record WHERE doubled = 1)", [])? == 0 {
+            return Ok(Vec::new());
+        }
+        let mut shown: BTreeSet<Id> = BTreeSet::new();
+        for record in records {
+            shown.extend(record.body.quoted_claims());
+            shown.insert(record.envelope.id.clone());
+        }
+        let mut out = Vec::new();
+        for id in shown {
+            if self.number("SELECT count(*) FROM record WHERE id = ? AND doubled = 1", [schema::id(&id)])? > 0 {
+                out.push(double_warning(&id));
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn double_warning(id: &Id) -> String {
+    let show = empirica("show").arg(id.short());
+    format!("two versions of the record {id} are stored; the one with the greater bytes counts: {show}")
 }

@@ -1,5 +1,7 @@
 //! Full-text queries: which records contain words, best first.
 
+use std::cmp::Reverse;
+
 use rusqlite::params_from_iter;
 use serde_json::json;
 
@@ -208,11 +210,10 @@ impl Index<'_> {
         Ok(SearchMatch { hits, total })
     }
 
-    /// All records that match the filter, newest first.
+    /// All records that match the filter, newest first, those ahead of the clock last.
     fn newest(&self, query: &SearchQuery) -> Result<SearchMatch> {
         let (filter, values) = query.filter();
         let (mut total, mut hits) = (0, Vec::new());
-        let most = i64::try_from(query.most).unwrap_or(i64::MAX);
         let is_tallied = query.without.is_empty()
             && query.sessions.is_empty()
             && query.since.is_none()
@@ -224,11 +225,16 @@ impl Index<'_> {
         for kind in kinds.flat_map(|kind| rows_of(kind, query.all)) {
             let values = || params_from_iter([kind.as_str()].into_iter().chain(values.iter().map(String::as_str)));
             let condition = format!("o.kind = ? AND o.superseded = 0{filter}");
-            let sql = format!("SELECT o.id FROM record o WHERE {condition} ORDER BY o.id DESC LIMIT {most}");
-            hits.extend(self.select(&sql, values(), |row| schema::id_in(row, 0))?);
+            hits.extend(self.ahead_last(0, query.most, |when, most, _| {
+                let sql = format!(
+                    "SELECT o.id FROM record o WHERE {condition} AND o.id {when} ORDER BY o.id DESC LIMIT {most}"
+                );
+                self.select(&sql, values(), |row| schema::id_in(row, 0))
+            })?);
             total += self.number(&format!("SELECT {counted} o WHERE {condition}"), values())?;
         }
-        hits.sort_by(|a, b| b.cmp(a));
+        let ahead = schema::ahead(self.store.now());
+        hits.sort_by_key(|id: &Id| (id.ms() >= ahead, Reverse(id.clone())));
         hits.truncate(query.most);
         Ok(SearchMatch { hits: hits.into_iter().map(|id| (id, None)).collect(), total })
     }

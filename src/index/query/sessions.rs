@@ -106,11 +106,13 @@ impl Index<'_> {
         Ok(found)
     }
 
-    /// Sessions of an agent or all, by their newest record, last one first: at most `most` after the first `skip`.
+    /// Sessions of an agent or all, by their newest record, last one first, those ahead of the clock behind them: at most `most` after the first `skip`.
     pub fn last_heard(&self, ai: Option<&str>, skip: usize, most: usize) -> Result<Vec<SessionRow>> {
         let filter = if ai.is_some() { "ai = ?1" } else { "?1 IS NULL" };
-        let condition = format!("{filter} ORDER BY newest DESC LIMIT ?2 OFFSET ?3");
-        self.rows(&condition, params![ai, most as i64, skip as i64])
+        self.ahead_last(skip, most, |when, most, skip| {
+            let condition = format!("{filter} AND newest {when} ORDER BY newest DESC LIMIT ?2 OFFSET ?3");
+            self.rows(&condition, params![ai, most, skip as i64])
+        })
     }
 
     /// Summaries of all sessions, or of those of an agent, oldest start first.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{DateTime, Utc};
 use rusqlite::{Connection, params};
 
 use crate::fold::journal::{answers, goals, sessions};
@@ -10,10 +11,9 @@ use crate::fold::session_summary::{learned, summarize};
 use crate::fold::task::claims::Receipts;
 use crate::index::connection::select;
 use crate::index::error::IndexError;
-use crate::index::note::{ParsedLine, ParsedNotes};
+use crate::index::note::ParsedLine;
 use crate::index::query::{by_note, of_session, read_found};
 use crate::index::schema;
-use crate::index::texts::Texts;
 use crate::index::update::RowInserter;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::superseded::superseded;
@@ -37,22 +37,20 @@ struct DerivedSession {
 /// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` for each.
 pub fn derive_sessions(
     inserter: &RowInserter<'_>,
+    now: DateTime<Utc>,
     tell: &mut dyn FnMut() -> Result<(), IndexError>,
 ) -> Result<(), IndexError> {
     inserter.touched.iter().try_for_each(|s| {
         tell()?;
-        let derived = derive(inserter.db, &inserter.texts, &inserter.parsed, *s)?;
+        let derived = derive(inserter, *s, schema::ahead(now))?;
         write(inserter.db, *s, derived.as_ref(), inserter.is_new)
     })
 }
 
-/// `None` if the session has no record of its own; records of others may still concern it.
-fn derive(
-    db: &Connection,
-    texts: &Texts<'_>,
-    parsed: &ParsedNotes,
-    s: i64,
-) -> Result<Option<DerivedSession>, IndexError> {
+/// `None` if the session has no record of its own; records of others may still concern it. Its newest record is one before `ahead`, in Unix
+/// milliseconds, unless it has none.
+fn derive(inserter: &RowInserter<'_>, s: i64, ahead: u64) -> Result<Option<DerivedSession>, IndexError> {
+    let RowInserter { db, texts, parsed, .. } = inserter;
     let row: Vec<u8> = db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
     let id = SessionId::parse(&schema::text(&row)).ok_or(IndexError::Lost)?;
     let notes = by_note(of_session(db, s)?.into_iter().filter(|found| !found.retracted).collect());
@@ -96,7 +94,10 @@ fn derive(
         Some((id.clone(), claims.to.filter(|_| waits).map(str::to_owned)))
     });
     Ok(Some(DerivedSession {
-        newest: own().next_back().map(|record| record.envelope.id.clone()),
+        newest: own()
+            .rfind(|record| record.envelope.id.ms() < ahead)
+            .or_else(|| own().next_back())
+            .map(|record| record.envelope.id.clone()),
         // numbers and texts only: serializing cannot fail
         summary: session_records
             .as_ref()
@@ -151,9 +152,9 @@ fn write(db: &Connection, s: i64, derived: Option<&DerivedSession>, is_new: bool
     superseded.into_iter().try_for_each(|(id, superseded)| set_superseded(db, &schema::id(id), *superseded))
 }
 
-/// Marks superseded handoffs without a session, which only a record can supersede.
+/// Marks superseded handoffs without a session, which only a record without one can supersede.
 pub fn sessionless(db: &Connection) -> Result<(), IndexError> {
-    let find = "SELECT o.id, EXISTS(SELECT 1 FROM names x JOIN record b ON b.r = x.r WHERE x.id = o.id AND b.kind = 'supersede') \
+    let find = "SELECT o.id, EXISTS(SELECT 1 FROM names x JOIN record b ON b.r = x.r WHERE x.id = o.id AND b.kind = 'supersede' AND b.s IS NULL) \
                 FROM handoff_reports o WHERE o.session_id IS NULL";
     let all: Vec<(Vec<u8>, bool)> = select(db, find, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     all.iter().try_for_each(|(id, superseded)| set_superseded(db, id, *superseded))

@@ -12,12 +12,12 @@ use rusqlite::{Connection, params};
 use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::{ParsedLine, ParsedNotes};
+use crate::index::query;
 use crate::index::query::corrected;
 use crate::index::schema;
 use crate::index::searchable;
 use crate::index::texts::Texts;
 use crate::index::update::wanted::ExtraNote;
-use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::notes::difference;
 use empirica_notes::git::{Oid, Repository, notes};
@@ -371,18 +371,9 @@ impl<'f> RowInserter<'f> {
 
     /// Rereads a record from all its notes: which still hold it, and in which versions.
     pub(crate) fn reindex(&mut self, r: i64, id: &Id) -> Result<(), IndexError> {
-        let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM attached WHERE r = ?1";
-        let places: Vec<i64> = select(self.db, find, [r], |row| row.get(0))?;
-        let mut versions: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
-        let mut left = Vec::new();
-        for n in places {
-            let mut own = self.texts.lines(self.db, n, id)?;
-            own.retain(|line| format::record::decode(line).is_some());
-            if !own.is_empty() {
-                left.push(n);
-                versions.extend(own.into_iter().map(|line| (line, n)));
-            }
-        }
+        let found = query::versions(self.db, &self.texts, r, id)?;
+        let left: BTreeSet<i64> = found.iter().map(|(_, n)| *n).collect();
+        let mut versions: BTreeMap<Vec<u8>, i64> = found.into_iter().collect();
         self.delete(r)?;
         let is_conflicting = versions.len() > 1;
         let Some((line, n)) = versions.pop_last() else { return Ok(()) };

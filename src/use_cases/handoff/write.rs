@@ -19,7 +19,7 @@ use empirica_notes::git::Oid;
 use empirica_notes::git::repository::status;
 use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::handoff::substance::Substance;
-use empirica_notes::model::handoff::superseded::superseded;
+use empirica_notes::model::handoff::superseded::replacements;
 use empirica_notes::model::journal::{Finding, Unknown};
 use empirica_notes::model::{Body, Handoff, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{FlushTiming, RecordEntry, Scan};
@@ -313,7 +313,7 @@ fn replaced(scan: &Scan, superseded: &[(Id, BTreeSet<Oid>)], new: &Handoff) -> V
 /// handoff supersedes none.
 fn superseded_by(scan: &Scan, new: &Handoff, session: &SessionId) -> Vec<(Id, BTreeSet<Oid>)> {
     let substance = Substance::of(new);
-    let before = superseded(scan.records().filter(|record| matches!(record.body, Body::Supersede(_))));
+    let before = replacements(scan.records());
     let is_replaced = |entry: &&RecordEntry| match &entry.record.body {
         Body::Handoff(earlier) => {
             let owner = entry.record.envelope.session.as_ref();
@@ -322,7 +322,7 @@ fn superseded_by(scan: &Scan, new: &Handoff, session: &SessionId) -> Vec<(Id, BT
         }
         _ => false,
     };
-    let earlier = scan.entries().filter(is_replaced).filter(|entry| !before.contains(&entry.record.envelope.id));
+    let earlier = scan.entries().filter(is_replaced).filter(|entry| !before.contains_key(&entry.record.envelope.id));
     let earlier = earlier.filter(|_| new.payload.is_none());
     earlier.map(|entry| (entry.record.envelope.id.clone(), entry.on.clone())).collect()
 }

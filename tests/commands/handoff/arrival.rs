@@ -41,6 +41,7 @@ fn no_change_is_reported_briefly() {
     let expected = json!({
         "commits_since": 0, "reachable": true, "changed_artifacts": [], "moved_artifacts": [], "missing_artifacts": [],
         "unjudged_artifacts": 0, "resolved_unknowns": [], "stale_evidence": [], "claims": [],
+        "retracted_claims": [],
     });
     assert_eq!(arrival(&repo), expected);
     assert_eq!(resumed_text(&repo), "Nothing changed since.");

@@ -49,6 +49,18 @@ pub struct AnsweredQuestion {
     pub ai_id: String,
 }
 
+/// A claim of the handoff that was retracted since, and is no longer in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RetractedClaim {
+    /// The claim.
+    pub id: Id,
+    /// The agent that retracted it last.
+    pub ai_id: String,
+    /// Why, if it was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
 /// A check that passed before the files it covers changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "StaleEvidence")]
@@ -91,6 +103,8 @@ pub struct Arrival {
     pub stale_evidence: Option<Vec<StaleCheck>>,
     /// Claims of the handoff whose code moved, changed, is gone or cannot be compared.
     pub claims: Vec<ClaimChange>,
+    /// Claims of the handoff that were retracted since; they are not in it.
+    pub retracted_claims: Vec<RetractedClaim>,
 }
 
 /// The report. Calls `judge` once for each file that the handoff names.
@@ -98,7 +112,7 @@ pub fn arrival<'a>(
     handoff: &Handoff,
     records: impl IntoIterator<Item = &'a Record>,
     commit: CommitState,
-    claims: Vec<ClaimChange>,
+    (claims, retracted_claims): (Vec<ClaimChange>, Vec<RetractedClaim>),
     mut judge: impl FnMut(&str) -> FileState,
 ) -> Arrival {
     let mut states: BTreeMap<&str, FileState> = BTreeMap::new();
@@ -138,6 +152,7 @@ pub fn arrival<'a>(
         resolved_unknowns: resolved(handoff, records),
         stale_evidence: stale_known.then(|| stale.filter(|stale| !stale.files.is_empty()).collect()),
         claims,
+        retracted_claims,
     }
 }
 
@@ -189,7 +204,7 @@ mod tests {
     }
 
     fn judged(handoff: &Handoff) -> Arrival {
-        arrival(handoff, [], CommitState::default(), Vec::new(), |file| {
+        arrival(handoff, [], CommitState::default(), Default::default(), |file| {
             let now = file.strip_prefix('m').map(|name| format!("n{name}"));
             let state = match file.chars().next() {
                 Some('c') => AnchorState::Changed,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::context::CommandContext;
 use crate::context::claims::anchors::{Anchors, ClaimChange};
 use crate::context::handoffs::ListedHandoff;
-use crate::use_cases::handoff::arrival::fold::{Arrival, CommitState, FileState, arrival};
+use crate::use_cases::handoff::arrival::fold::{Arrival, CommitState, FileState, RetractedClaim, arrival};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::reach;
 use empirica_notes::git::objects::content::{PathContent, Tree, inside};
@@ -18,7 +18,7 @@ use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::handoff::UncommittedFile;
 use empirica_notes::model::journal::anchor::AnchorState;
-use empirica_notes::model::{Body, Handoff};
+use empirica_notes::model::{Body, Handoff, Id};
 
 /// The changes since each of these handoffs, in their order, and warnings.
 pub fn changes_since(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(Vec<Arrival>, Vec<String>)> {
@@ -60,8 +60,12 @@ impl<'h> PendingChanges<'h> {
             Ok(status) => (Some(status.changes), Vec::new()),
             Err(error) => (None, vec![format!("cannot list changes since the handoff: {error}")]),
         };
-        let handoffs = self.handoffs.iter().map(|(listed, _)| &listed.handoff);
-        let claims = handoffs.map(|handoff| changed_claims(&mut anchors, handoff)).collect::<Result<Vec<_>>>()?;
+        let handoffs = self.handoffs.iter().map(|(listed, _)| listed);
+        let claims = handoffs.map(|listed| {
+            let changed = changed_claims(&mut anchors, &listed.handoff)?;
+            Ok((changed, retracted_claims(context, &mut anchors, &listed.envelope.id)?))
+        });
+        let claims = claims.collect::<Result<Vec<_>>>()?;
         let mut files = ComparedFiles::new(context, anchors, changes);
         files.follow(self.handoffs.iter().map(|(listed, _)| *listed))?;
         let arrivals = self.handoffs.into_iter().zip(claims).map(|((listed, commit), claims)| {
@@ -72,6 +76,29 @@ impl<'h> PendingChanges<'h> {
         });
         Ok((arrivals.collect(), warnings))
     }
+}
+
+/// The claims that a handoff had and that were retracted, not replaced, oldest first.
+fn retracted_claims(
+    context: &CommandContext<'_>,
+    anchors: &mut Anchors<'_>,
+    handoff: &Id,
+) -> Result<Vec<RetractedClaim>> {
+    let index = context.index()?;
+    let ids = index.retracted_from(handoff)?;
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut retracts = index.naming(&ids, &["retract"])?;
+    anchors.admit(&mut retracts)?;
+    let retracted = ids.iter().filter_map(|id| {
+        let (by, retract) = retracts.records().rev().find_map(|record| match &record.body {
+            Body::Retract(retract) if retract.of.contains(id) => Some((&record.envelope, retract)),
+            _ => None,
+        })?;
+        Some(RetractedClaim { id: id.clone(), ai_id: by.ai.clone(), why: retract.why.clone() })
+    });
+    Ok(retracted.collect())
 }
 
 /// The claims in a handoff whose code is not as it was, or that disagree with others.

@@ -7,7 +7,7 @@ use crate::context::claims::anchors::ClaimChange;
 use crate::render::answer::Answer;
 use crate::render::budget::{OutputForm, Shortening, shorten};
 use crate::render::{format, safe};
-use crate::use_cases::handoff::arrival::fold::{AnsweredQuestion, Arrival, MovedFile, StaleCheck};
+use crate::use_cases::handoff::arrival::fold::{AnsweredQuestion, Arrival, MovedFile, RetractedClaim, StaleCheck};
 use crate::use_cases::handoff::pack::Detail;
 use empirica_notes::error::{empirica, quote};
 
@@ -41,6 +41,9 @@ pub struct PackedArrivalView {
     /// The claims of the handoff whose code moved, changed, is gone or cannot be compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     claims: Option<Vec<ClaimChange>>,
+    /// The claims that were retracted since; they are not in the lists. Absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retracted_claims: Option<Vec<RetractedClaim>>,
 }
 
 #[derive(Debug)]
@@ -99,6 +102,10 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Shortening, form: OutputFo
         claim.disagrees_with.truncate(most.max(1));
     });
     omitted.push(("claims", claims));
+    let retracted = reduce(&mut kept.retracted_claims, most, |claim| {
+        std::iter::once(&mut claim.ai_id).chain(&mut claim.why).for_each(&mut cut);
+    });
+    omitted.push(("retracted_claims", retracted));
     let answered = reduce(&mut kept.resolved_unknowns, most, |answered| {
         // an id is of use only whole
         [&mut answered.question, &mut answered.answer, &mut answered.ai_id].into_iter().for_each(&mut cut);
@@ -121,6 +128,7 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Shortening, form: OutputFo
         resolved_unknowns: present(Some(kept.resolved_unknowns), only_filled("resolved_unknowns")).flatten(),
         stale_evidence: present(kept.stale_evidence, only_filled("stale_evidence")),
         claims: present(Some(kept.claims), only_filled("claims")).flatten(),
+        retracted_claims: present(Some(kept.retracted_claims), true).flatten(),
     };
     PackedArrival { view, text, omitted, shortened }
 }
@@ -157,6 +165,12 @@ fn claim_text(claim: &ClaimChange) -> String {
     )
 }
 
+/// A claim with who retracted it, and why.
+fn retracted_text(claim: &RetractedClaim) -> String {
+    let why = claim.why.as_ref().map(|why| format!(": {}", safe::words(why))).unwrap_or_default();
+    format!("{} ({}{why})", claim.id.short(), safe::words(&claim.ai_id))
+}
+
 /// The text of `kept`, the packed form of `arrival`.
 fn text(kept: &Arrival, arrival: &Arrival) -> String {
     let listed = |all: usize, noun: &str, title: &str, none: &str, entries: Vec<String>| {
@@ -182,7 +196,9 @@ fn text(kept: &Arrival, arrival: &Arrival) -> String {
     let moved = kept.moved_artifacts.iter().flatten().map(moved_text).collect();
     let outdated = kept.claims.iter().filter(|claim| claim.is_lost()).map(claim_text).collect();
     let all_lost = arrival.claims.iter().filter(|claim| claim.is_lost()).count();
+    let retracted = kept.retracted_claims.iter().map(retracted_text).collect();
     let lists = [
+        listed(arrival.retracted_claims.len(), "claim", "retracted", "retracted", retracted),
         listed(all_lost, "claim", "may no longer hold", "may no longer hold", outdated),
         files("changed", &arrival.changed_artifacts, &kept.changed_artifacts),
         listed(arrival.moved_artifacts.as_ref().map_or(0, Vec::len), "artifact", "moved", "moved", moved),
@@ -261,6 +277,7 @@ fn section(arrival: &Arrival) -> String {
     lines.extend(named("gone", &arrival.missing_artifacts));
     let title = |claim: &ClaimChange| if claim.is_lost() { "may no longer hold" } else { "claim" };
     lines.extend(arrival.claims.iter().map(|claim| format!("{}: {}", title(claim), claim_text(claim))));
+    lines.extend(arrival.retracted_claims.iter().map(|claim| format!("retracted: {}", retracted_text(claim))));
     let answered = arrival.resolved_unknowns.iter();
     lines.extend(answered.map(|r| safe::item_of(format!("answered: {} → {} ({})", r.question, r.answer, r.ai_id))));
     let stale = arrival.stale_evidence.iter().flatten();

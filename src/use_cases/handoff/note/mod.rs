@@ -14,6 +14,7 @@ use crate::use_cases::handoff::view::markdown;
 use empirica_notes::error::Result;
 use empirica_notes::format::blocks::{REVISIONS, footer};
 use empirica_notes::model::handoff::substance::Substance;
+use empirica_notes::model::handoff::superseded::replacements;
 use empirica_notes::model::{Body, Digest, Envelope, Handoff, Id, Record};
 use empirica_notes::store::Render;
 
@@ -55,13 +56,7 @@ impl Render for BuiltIn {
                 _ => {}
             }
         }
-        let newer: BTreeMap<&Id, &Id> = records
-            .iter()
-            .filter_map(|record| match &record.body {
-                Body::Supersede(supersede) => Some((&supersede.of, &supersede.by)),
-                _ => None,
-            })
-            .collect();
+        let newer = replacements(records);
         let retracts = records.iter().filter(|record| matches!(record.body, Body::Retract(_))).count();
         for records in sessions.values() {
             out.push(block(&mut templates, records, left, &newer, retracts, whole)?);

@@ -290,7 +290,9 @@ pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>)
         return Ok(None);
     }
     let mut by = index.naming([id], &["supersede"])?.records().rev().find_map(|record| match &record.body {
-        Body::Supersede(supersede) if supersede.of == *id => Some(supersede.by.clone()),
+        Body::Supersede(supersede) if supersede.of == *id && record.envelope.session.as_ref() == session => {
+            Some(supersede.by.clone())
+        }
         _ => None,
     });
     if let (None, Some(session)) = (&by, session) {

@@ -5,11 +5,12 @@ use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Envelope, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{LineOrigin, LineQuery, Scan};
 
-/// Committers of a record and of its session's start.
+/// Committers of a record and of its session's start, and the record's versions that do not count.
 #[derive(Debug, Default)]
 pub struct Committed {
     pub by: Option<LineOrigin>,
     pub start: Option<LineOrigin>,
+    pub other_versions: Vec<Record>,
 }
 
 impl Committed {
@@ -41,7 +42,7 @@ pub fn committers_of(context: &CommandContext<'_>, id: &Id, session: Option<&Ses
         [Some(id), start.as_ref()].into_iter().flatten().filter_map(|id| line(&scan, id)).collect();
     let mut origins = context.store.reader().origins(&lines)?;
     let start = start.and_then(|start| origins.get(&start).cloned());
-    Ok(Committed { by: origins.remove(id), start })
+    Ok(Committed { by: origins.remove(id), start, other_versions: index.other_versions(id)? })
 }
 
 /// Committers of a session's records.

@@ -7,7 +7,9 @@ use crate::context::claims::signed::{CheckedSignature, SignatureState, Verificat
 use crate::render::answer::Answer;
 use crate::render::safe;
 use crate::use_cases::handoff::sign::SignOutcome;
+use crate::use_cases::history::record_line;
 use crate::use_cases::history::show::committer::{Committed, Committers};
+use crate::use_cases::history::show::record::PointView;
 use empirica_notes::error::{Error, empirica};
 use empirica_notes::model::Id;
 use empirica_notes::store::LineOrigin;
@@ -16,20 +18,35 @@ fn name(by: &LineOrigin) -> String {
     safe::words(&format!("{} <{}>", by.name, by.email)).replace("\\<", "<")
 }
 
-/// Committer of a record.
+/// Where a record is from.
 #[derive(Serialize, JsonSchema)]
 pub struct CommittedView<'a> {
     /// Its committer; null if unknown.
     committed_by: Option<&'a LineOrigin>,
     /// Whether its committer is known to differ from that of its session's start.
     committed_by_other: bool,
+    /// Other records with its id: of them all, the one with the greater bytes counts. Absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_versions: Vec<PointView<'a>>,
 }
 
-/// Adds the committer to the answer of `show`, and with `in_text` a line of text.
+/// Adds the committer and other versions to the answer of `show`, and `in_text` lines of text.
 pub fn committed(answer: Answer, committed: &Committed, in_text: bool) -> Answer {
-    let view = CommittedView { committed_by: committed.by.as_ref(), committed_by_other: committed.is_other() };
+    let view = CommittedView {
+        committed_by: committed.by.as_ref(),
+        committed_by_other: committed.is_other(),
+        other_versions: committed.other_versions.iter().map(PointView::from).collect(),
+    };
     let mut answer = answer.with(view);
-    let Some(by) = committed.by.as_ref().filter(|_| in_text) else { return answer };
+    if !in_text {
+        return answer;
+    }
+    for other in &committed.other_versions {
+        let by = safe::words(&other.envelope.ai);
+        let text = safe::indented(&record_line::text(other), 4);
+        answer.text.push_str(&format!("\nAnother version of it, by {by}:\n    {text}\n"));
+    }
+    let Some(by) = &committed.by else { return answer };
     answer.text.push_str(&format!("\nCommitted by {}.\n", name(by)));
     if let Some(start) = committed.start.as_ref().filter(|_| committed.is_other()) {
         answer.text.push_str(&format!("The start of its session was committed by {}.\n", name(start)));

@@ -115,7 +115,9 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
     }
     found.add_near(context, false, |_| false)?;
     listing.iter().for_each(|listed| found.put(&listed.envelope.id, Relation::Handoff, OTHER));
-    Ok(WhyOutcome { spot, known: ranked(context, found, ENTRIES, anchors)?, warnings })
+    let known = ranked(context, found, ENTRIES, anchors)?;
+    warnings.extend(index.double_warnings_of(known.iter().map(|known| &known.record))?);
+    Ok(WhyOutcome { spot, known, warnings })
 }
 
 /// What is known of these files, by claims about them and claims whose texts name one, best first: what an agent should know before

@@ -15,25 +15,38 @@ impl Handoff {
     }
 }
 
-/// The ids of superseded handoffs: those named by a supersede record, unless they have more [`Substance`] than their
-/// successor; then, of each stage's others, all but the newest of those with the most. At least one handoff of each
+/// The handoffs among the records that a supersede record of their own session names, each with its successor, which may be elsewhere.
+/// What another session says of them does not count.
+pub fn replacements<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<&'a Id, &'a Id> {
+    let records: Vec<&Record> = records.into_iter().collect();
+    let handoffs = records.iter().copied().filter(|record| matches!(record.body, Body::Handoff(_)));
+    let session_of: BTreeMap<&Id, Option<&SessionId>> =
+        handoffs.map(|record| (&record.envelope.id, record.envelope.session.as_ref())).collect();
+    let named = records.iter().filter_map(|record| match &record.body {
+        Body::Supersede(supersede) => Some((supersede, record.envelope.session.as_ref())),
+        _ => None,
+    });
+    let own = named.filter(|(supersede, session)| session_of.get(&supersede.of) == Some(session));
+    own.map(|(supersede, _)| (&supersede.of, &supersede.by)).collect()
+}
+
+/// The ids of superseded handoffs: those with a [replacement](replacements), unless they have more [`Substance`] than that; then, of each stage's others, all but the newest of those with the most. At least one handoff of each
 /// stage always remains.
 pub fn superseded<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Id> {
+    let records: Vec<&Record> = records.into_iter().collect();
     let mut of_stage: BTreeMap<Stage<'_>, BTreeSet<&Id>> = BTreeMap::new();
     let mut substance: BTreeMap<&Id, Substance> = BTreeMap::new();
-    let mut named: Vec<(&Id, &Id)> = Vec::new();
-    for record in records {
-        match (&record.body, &record.envelope.session) {
-            (Body::Supersede(supersede), _) => named.push((&supersede.of, &supersede.by)),
-            (Body::Handoff(handoff), Some(session)) if handoff.kind == "epistemic" => {
-                substance.insert(&record.envelope.id, Substance::of(handoff));
-                of_stage.entry(handoff.stage(session)).or_default().insert(&record.envelope.id);
-            }
-            _ => {}
+    for record in &records {
+        if let (Body::Handoff(handoff), Some(session)) = (&record.body, &record.envelope.session)
+            && handoff.kind == "epistemic"
+        {
+            substance.insert(&record.envelope.id, Substance::of(handoff));
+            of_stage.entry(handoff.stage(session)).or_default().insert(&record.envelope.id);
         }
     }
     let has_more = |(of, by): &(&Id, &Id)| substance.get(of).zip(substance.get(by)).is_some_and(|(of, by)| of > by);
-    let mut out: BTreeSet<Id> = named.iter().filter(|pair| !has_more(pair)).map(|(of, _)| (*of).clone()).collect();
+    let replaced = replacements(records).into_iter().filter(|pair| !has_more(pair));
+    let mut out: BTreeSet<Id> = replaced.map(|(of, _)| of.clone()).collect();
     for handoffs in of_stage.values() {
         let most = |among: &mut dyn Iterator<Item = &Id>| among.max_by_key(|id| (substance.get(id), *id)).cloned();
         let kept = most(&mut handoffs.iter().copied().filter(|id| !out.contains(*id)));

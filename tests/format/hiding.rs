@@ -1,0 +1,127 @@
+//! A teammate who can push retracts, replaces, supersedes, doubles or predates what is ours: it stays to be found, and whoever reads is told.
+
+use serde_json::{Value, json};
+
+use super::attacks::{HANDOFFS, JOURNAL, OURS, SESSION, Team, handoff, id, record};
+use crate::support::harness::Sandbox;
+
+/// The id and the session of our finding, and the id of our handoff.
+fn ours(team: &Team<'_>) -> (String, String, String) {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let finding = &team.ours.json(["search", "cache", "noon", "--kind", "finding"])["hits"][0];
+    let handoff = team.ours.json(["show"]);
+    (text(&finding["id"]), text(&handoff["session_id"]), text(&handoff["handoff_id"]))
+}
+
+#[test]
+fn a_handoff_tells_which_of_its_claims_were_retracted_and_by_whom() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let (finding, _, handoff) = ours(&team);
+    assert!(team.ours.run(["show", &handoff]).ok().out.contains("nothing changed"));
+    team.say(JOURNAL, &[record(&id(1), "retract", &json!({"of": [finding], "why": "so they say"}))]);
+    team.ours.run(["sync"]).ok();
+    let changed = &team.ours.json(["show", &handoff])["arrival"]["retracted_claims"];
+    assert_eq!(*changed, json!([{"id": finding, "ai_id": "mal", "why": "so they say"}]));
+    for arguments in [&["show", &handoff][..], &["resume"]] {
+        let out = team.ours.run(arguments).ok().out;
+        assert!(out.contains(&format!("retracted: {} (mal: so they say)", &finding[28..])), "{out}");
+    }
+    let resumed = &team.ours.json(["resume"])["sessions"][0]["arrival"]["retracted_claims"];
+    assert_eq!(resumed, changed);
+    let out = team.ours.run(["search", "cache", "noon", "--all"]).ok().out;
+    assert!(out.contains("retracted") && out.contains(OURS), "{out}");
+    // one that is replaced is in the handoff, with its replacement
+    team.say(
+        JOURNAL,
+        &[
+            record(&id(2), "finding", &json!({"text": "theirs"})),
+            record(&id(3), "retract", &json!({"of": [finding], "by": id(2)})),
+        ],
+    );
+    team.ours.run(["sync"]).ok();
+    assert_eq!(team.ours.json(["show", &handoff])["arrival"]["retracted_claims"], json!([]));
+    assert!(team.ours.run(["show", &handoff]).ok().out.contains("theirs (corrected by mal)"));
+}
+
+#[test]
+fn only_its_own_session_supersedes_a_handoff() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let (_, session, ours) = ours(&team);
+    let by = id(2);
+    team.say(
+        HANDOFFS,
+        &[
+            record(&by, "handoff", &handoff(&json!({}))),
+            record(&id(3), "supersede", &json!({"of": ours, "by": by})),
+            record(&id(4), "supersede", &json!({"of": ours, "by": id(5)})),
+            record(&id(6), "supersede", &json!({"of": ours, "by": by, "session": null})),
+        ],
+    );
+    team.ours.run(["sync"]).ok();
+    for arguments in [&["log", "--handoffs"][..], &["handoff", "list"], &["log", "--handoffs", "--no-walk"]] {
+        let out = team.ours.run(arguments).out;
+        assert!(out.is_empty() || out.contains(&ours[28..]), "{arguments:?}: {out}");
+    }
+    assert_eq!(team.ours.json(["handoff", "list"])["total_found"], 2);
+    assert!(team.ours.git_out(["log", "-1", "--notes=empirica/handoffs"]).contains(&ours[28..]));
+    assert_eq!(team.ours.json(["resume", "--session", &session])["sessions"][0]["handoff_id"], ours);
+    // a later one of the session does
+    team.ours.run(["handoff", "-m", "ours again", "--context", "c", "--next", "n"]).ok();
+    assert_eq!(team.ours.json(["handoff", "list"])["total_found"], 2);
+}
+
+#[test]
+fn a_second_version_of_a_record_is_shown_beside_the_first_and_warned_of() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let (finding, _, handed_over) = ours(&team);
+    assert_eq!(team.ours.json(["show", &finding])["other_versions"], Value::Null);
+    team.say(
+        JOURNAL,
+        &[record(&finding, "finding", &json!({"text": "the cache of theirs is hot at noon", "v": 1, "zz": 1}))],
+    );
+    team.say(HANDOFFS, &[record(&handed_over, "handoff", &handoff(&json!({"task": "theirs"})))]);
+    team.ours.run(["sync"]).ok();
+    let all = team.ours.run(["show", &finding]).ok().out;
+    assert!(all.contains("theirs is hot") && all.contains(OURS) && all.contains("Another version of it"), "{all}");
+    let all = team.ours.json(["show", &handed_over]);
+    let tasks = [&all["task"], &all["other_versions"][0]["task"]];
+    assert!(tasks.contains(&&json!("theirs")) && tasks.contains(&&json!("ours")), "{all}");
+    for arguments in [&["resume"][..], &["search", "cache", "noon"], &["why", "README.md"], &["status"]] {
+        let said = team.ours.run(arguments).ok().err;
+        assert!(said.contains(&format!("two versions of the record {finding}")), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn records_dated_ahead_of_the_clock_come_last() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let (finding, session, handed_over) = ours(&team);
+    let later = |number: u64| format!("fff00000-0000-7000-8000-{number:012x}");
+    let (mut journal, mut handoffs) = (Vec::new(), Vec::new());
+    for at in 0..20 {
+        let own = format!("11111111-2222-4333-8444-{at:012}");
+        let start = json!({"session": own, "at": "9999-01-01T00:00:00.000Z", "worktree": "main", "place": "p"});
+        journal.push(record(&later(at), "session_start", &start));
+        journal.push(record(&later(at + 100), "finding", &json!({"session": own, "text": "theirs"})));
+        handoffs.push(record(&later(at + 200), "handoff", &handoff(&json!({"session": own}))));
+    }
+    // in our session, too
+    journal.push(record(&later(400), "finding", &json!({"session": session, "text": "theirs"})));
+    team.say(JOURNAL, &journal);
+    team.say(HANDOFFS, &handoffs);
+    team.ours.run(["sync"]).ok();
+    assert_eq!(team.ours.json(["resume"])["sessions"][0]["session_id"], session);
+    let listed = team.ours.json(["handoff", "list"]);
+    assert_eq!((&listed["total_found"], &listed["handoffs"][0]["handoff_id"]), (&json!(21), &json!(handed_over)));
+    assert_eq!(team.ours.json(["search", "--kind", "finding"])["hits"][0]["id"], finding);
+    assert_eq!(team.ours.json(["show"])["handoff_id"], handed_over);
+    // all of them are there
+    let mut seen = team.ours.json(["search", "--kind", "handoff", "--limit", "50"]);
+    assert_eq!(seen["hits"].as_array_mut().map(|hits| hits.len()), Some(21));
+    assert_eq!(team.ours.json(["resume", "--last", "5"])["total_sessions"], 5);
+    assert_ne!(SESSION, session);
+}
