@@ -251,16 +251,19 @@ impl RedactedTexts {
             return None;
         }
         let mut quoted_ids = BTreeSet::new();
-        let mut record = match serde_json::from_slice::<Value>(line) {
+        let record = match serde_json::from_slice::<Value>(line) {
             Ok(Value::Object(_)) if id.is_some() => object(line)?,
             // foreign JSON: its texts may be escaped
             Ok(mut other @ (Value::Object(_) | Value::Array(_))) => {
+                self.find_repeated(line, &other, None, &mut quoted_ids);
                 self.walk(&mut other, None, false, &mut quoted_ids);
-                return (!quoted_ids.is_empty()).then(|| RedactedLine {
-                    line: other.to_string().into_bytes(),
-                    quoted_ids,
-                    is_stub: false,
-                });
+                let mut new = other.to_string();
+                if lines::id(new.as_bytes()).is_some() {
+                    // by repeated keys; it was no record, and becomes none
+                    new.insert(0, ' ');
+                }
+                let line = new.into_bytes();
+                return (!quoted_ids.is_empty()).then_some(RedactedLine { line, quoted_ids, is_stub: false });
             }
             _ => {
                 // keep the beginning, which holds the id
@@ -274,11 +277,15 @@ impl RedactedTexts {
                 }
             }
         };
-        self.walk_record(&mut record, id, &mut quoted_ids);
+        let mut record = Value::Object(record);
+        self.find_repeated(line, &record, id, &mut quoted_ids);
+        if let Value::Object(record) = &mut record {
+            self.walk_record(record, id, &mut quoted_ids);
+        }
         if quoted_ids.is_empty() {
             return None;
         }
-        let new = Value::Object(record).to_string().into_bytes();
+        let new = record.to_string().into_bytes();
         let is_stub = record::decode(line).is_some() && record::decode(&new).is_none();
         let line = if is_stub { stub(line, None)? } else { new };
         Some(RedactedLine { line, quoted_ids, is_stub })
@@ -309,6 +316,20 @@ impl RedactedTexts {
         let mut quoted_ids = BTreeSet::new();
         self.walk_record(&mut record.clone(), id, &mut quoted_ids);
         !quoted_ids.is_empty()
+    }
+
+    /// Adds the records whose texts are only in values of repeated keys, all but the last of which `parsed` lacks.
+    fn find_repeated(&self, line: &[u8], parsed: &Value, own: Option<&str>, quoted_ids: &mut BTreeSet<String>) {
+        let (raw, parsed) = (String::from_utf8_lossy(line), parsed.to_string());
+        if raw.len() == parsed.len() {
+            return;
+        }
+        let found = |text: &str| {
+            let mut found = BTreeSet::new();
+            self.replaced(text, own, false, Escaping::None, &mut found);
+            found
+        };
+        quoted_ids.extend(&found(&raw) - &found(&parsed));
     }
 
     fn walk_record(&self, record: &mut Map<String, Value>, id: Option<&str>, quoted_ids: &mut BTreeSet<String>) {

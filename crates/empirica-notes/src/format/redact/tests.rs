@@ -149,6 +149,21 @@ fn escapes_hide_nothing() {
 }
 
 #[test]
+fn a_text_in_a_repeated_key_is_removed_and_no_line_becomes_a_record() {
+    let own = line(1, "finding", r#""text":"the password is hunter2hunter2""#);
+    let texts = texts(std::slice::from_ref(&own));
+    let twice = line(2, "finding", r#""text":"the password is hunter2hunter2","text":"x""#);
+    assert_eq!(texts.redact_line(&twice).unwrap().line, line(2, "finding", r#""text":"x""#));
+    let foreign = br#"{"a":"the password is hunter2hunter2","a":"b"}"#;
+    assert_eq!(texts.redact_line(foreign).unwrap().line, br#"{"a":"b"}"#);
+    let id = "019ab000-0000-7000-8000-000000000003";
+    let hidden = format!(r#"{{"v":1,"id":"","id":"{id}","note":"the password is hunter2hunter2"}}"#);
+    let left = texts.redact_line(hidden.as_bytes()).unwrap().line;
+    assert!(lines::id(&left).is_none() && !String::from_utf8_lossy(&left).contains("hunter2"));
+    assert_eq!(texts.redact_line(&left), None);
+}
+
+#[test]
 fn texts_a_handoff_repeats_belong_to_their_record() {
     let handoff = line(1, "handoff", r#""task":"implement the login page","next_steps":["only said here, by it"]"#);
     let start = line(2, "session_start", r#""task":"implement the login page""#);
