@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use gix::note::plumbing::State;
-use gix::objs::FindExt;
 use gix::objs::tree::EntryKind;
+use gix::objs::{FindExt, WriteTo as _};
 
 use crate::error::{Error, Result, io_cause, refuses_writes};
 use crate::git::notes::difference::{Other, is_hex, join};
@@ -116,14 +116,30 @@ pub fn rebuild_tree(
     if others.is_empty() {
         return Ok(tree);
     }
-    let mut buffer = Vec::new();
-    let root = repo.find_tree(&tree, &mut buffer).map_err(broken)?.into();
-    let mut editor = gix::objs::tree::Editor::new(root, repo, repo.gix().object_hash());
+    let (mut buffer, ordered) = (Vec::new(), Ordered(repo));
+    let root = ordered.find_tree(&tree, &mut buffer).map_err(broken)?.into();
+    let mut editor = gix::objs::tree::Editor::new(root, &ordered, repo.gix().object_hash());
     for (path, other) in others {
         let parts = path.split(|byte| *byte == b'/');
         editor.upsert(parts, other.kind, other.id).map_err(broken)?;
     }
     editor.write(|tree| gix::objs::Write::write(repo, in_order(tree).as_ref())).map_err(broken)
+}
+
+/// Reads trees [in order](in_order): the editor looks entries up by bisection, and panics in trees that no git makes.
+struct Ordered<'r>(&'r Repository);
+
+impl gix::objs::Find for Ordered<'_> {
+    fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
+        let Some(found) = self.0.try_find(id, buffer)? else { return Ok(None) };
+        let (kind, object_hash) = (found.kind, found.object_hash);
+        if kind == gix::objs::Kind::Tree {
+            let tree: gix::objs::Tree = gix::objs::TreeRef::from_bytes(found.data, object_hash)?.into();
+            buffer.clear();
+            in_order(&tree).write_to(buffer).map_err(gix::Error::from_error)?;
+        }
+        Ok(Some(gix::objs::Data { kind, object_hash, data: buffer }))
+    }
 }
 
 /// The tree in git's order without duplicates, of which the greater object is kept, the same in all clones.
