@@ -11,7 +11,7 @@ use crate::use_cases::sync::redact::{self, view};
 /// lose the text with their next command after a fetch or sync, and cannot restore it.
 ///
 /// It cannot be undone. Unreachable objects stay in a clone until git gc --prune=now, and on a server until it collects
-/// them: change a shared secret all the same. Exits with 1 if a remote refuses: the text is then redacted here, and the
+/// them; pages, exports and backups keep it: change a shared secret all the same. Exits with 1 if a remote refuses: the text is then redacted here, and the
 /// same command retries.
 #[derive(Debug, Args)]
 pub struct Redact {

@@ -87,7 +87,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     if outcome.dry_run {
         return with_remains(answer.say("This is a dry run: nothing was changed."), outcome);
     }
-    answer = answer.say("If it was a secret, rotate it: clones that fetched it still have it.");
+    answer = answer.say("If it was a secret, change it: clones have it until their next sync, servers until they collect garbage, and pages, exports and backups for good.");
     answer = with_remains(answer, outcome).hint(PRUNE);
     if complete {
         return answer;

@@ -369,10 +369,14 @@ impl RedactedTexts {
             .iter()
             .filter(|redacted| Some(redacted.record_id.as_str()) != own && (composed || !redacted.only_composed));
         for redacted in searched {
-            if let Some(new) = without_one(out.as_deref().unwrap_or(text), &redacted.text, composed, escaping) {
+            let without = |text: &str| without_one(text, &redacted.text, composed, escaping);
+            // a text that went with another's is quoted all the same: clones that know only one of the records agree
+            let is_quoted = out.is_some() && without(text).is_some();
+            let new = without(out.as_deref().unwrap_or(text));
+            if is_quoted || new.is_some() {
                 quoted_ids.insert(redacted.record_id.clone());
-                out = Some(new);
             }
+            out = new.or(out);
         }
         out
     }

@@ -149,6 +149,17 @@ fn escapes_hide_nothing() {
 }
 
 #[test]
+fn every_record_with_a_text_that_was_removed_is_named() {
+    let own = |n, text: &str| line(n, "finding", &format!(r#""text":"{text}""#));
+    let (whole, part) = ("the password is hunter2hunter2", "is hunter2hunter2");
+    let texts = texts(&[own(1, whole), own(2, whole), own(3, part), own(4, "another that is long")]);
+    let quote = line(5, "unknown", &format!(r#""text":"who said {whole}?""#));
+    let left = texts.redact_line(&quote).unwrap();
+    assert_eq!(left.quoted_ids, [1, 2, 3].map(id).into());
+    assert_eq!(left.line, line(5, "unknown", r#""text":"who said [redacted]?""#));
+}
+
+#[test]
 fn a_text_in_a_repeated_key_is_removed_and_no_line_becomes_a_record() {
     let own = line(1, "finding", r#""text":"the password is hunter2hunter2""#);
     let texts = texts(std::slice::from_ref(&own));
