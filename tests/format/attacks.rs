@@ -49,6 +49,11 @@ impl<'p> Team<'p> {
     fn tree(&self, mut entries: Vec<Entry>) -> String {
         let key = |(mode, name, _): &Entry| format!("{name}{}", if *mode == "40000" { "/" } else { "" });
         entries.sort_by_key(key);
+        self.tree_as_is(entries)
+    }
+
+    /// A tree with its entries in this order, which git would not make.
+    fn tree_as_is(&self, entries: Vec<Entry>) -> String {
         let mut bytes = Vec::new();
         for (mode, name, id) in entries {
             bytes.extend(format!("{mode} {name}\0").into_bytes());
@@ -405,6 +410,31 @@ fn odd_refs_stop_only_themselves() {
     assert!(team.is_sent(JOURNAL) && team.is_sent(HANDOFFS));
     // refs that are gone come back
     team.hub.git(["update-ref", "-d", JOURNAL]).ok();
+    team.survives(0);
+    assert!(team.is_sent(JOURNAL));
+}
+
+#[test]
+fn trees_out_of_order_with_names_twice_are_merged() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let blob = team.object("blob", b"theirs");
+    let named = |name: &str| ("100644", name.to_owned(), blob.clone());
+    let inner = team.tree_as_is(vec![named("z"), named("a"), named("z"), named("m")]);
+    let folder = |name: &str| ("40000", name.to_owned(), inner.clone());
+    let mut all = team.entries(JOURNAL);
+    all.extend([named("y"), folder("x"), folder("ab"), named("x"), folder("x"), named("b"), folder("ab"), named("aa")]);
+    all.reverse();
+    team.push(JOURNAL, &team.tree_as_is(all));
+    // both sides have other files
+    let script = format!(
+        "other=$(printf '100644 blob %s\\tother\\n' $(echo ours | git hash-object -w --stdin) | git mktree); \
+         (git ls-tree {JOURNAL}; printf '040000 tree %s\\tx\\n' $other) | git mktree"
+    );
+    let made = place.command("sh", &team.ours.path).args(["-c", &script]).output().expect("sh starts");
+    let tree = RunOutput::new(made).ok().out.trim().to_owned();
+    let tip = team.ours.git_out(["commit-tree", &tree, "-p", JOURNAL, "-m", "ours"]);
+    team.ours.git(["update-ref", JOURNAL, &tip]).ok();
     team.survives(0);
     assert!(team.is_sent(JOURNAL));
 }

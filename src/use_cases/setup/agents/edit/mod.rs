@@ -76,12 +76,12 @@ impl FileFormat {
             return if is_edited(&now, entry) { Err(edited()) } else { Ok(None) };
         }
         let fits = |text: &String| self.read(text).is_ok_and(|found| found == expected);
-        if let Some(text) = undone(text, entry).filter(fits) {
+        if let Some(text) = undone(text, entry, true).filter(fits) {
             return Ok(Some(text));
         }
         let taken = match self {
             FileFormat::Json => json::take(text, &now, &expected)?,
-            FileFormat::Toml => None,
+            FileFormat::Toml => undone(text, entry, false),
         };
         taken.filter(fits).map(Some).ok_or_else(edited)
     }
@@ -118,8 +118,8 @@ fn replaced(text: &str, spot: &EntryPath, was: String, now: String) -> Option<(S
     text.contains(&was).then(|| (text.replace(&was, &now), entry))
 }
 
-/// Reverts an entry that occurs once and as it was added.
-fn undone(text: &str, entry: &AddedEntry) -> Option<String> {
+/// Reverts an entry that is as it was added: of several places the last, unless it must occur `once`.
+fn undone(text: &str, entry: &AddedEntry, once: bool) -> Option<String> {
     let lf = |text: &str| text.replace("\r\n", "\n");
     let crlf = |text: &str| lf(text).replace('\n', "\r\n");
     let pairs = [
@@ -127,8 +127,10 @@ fn undone(text: &str, entry: &AddedEntry) -> Option<String> {
         (lf(&entry.now), lf(&entry.was)),
         (crlf(&entry.now), crlf(&entry.was)),
     ];
-    let (now, was) = pairs.into_iter().find(|(now, _)| !now.is_empty() && text.matches(now.as_str()).count() == 1)?;
-    Some(text.replacen(&now, &was, 1))
+    let is_there = |now: &str| !now.is_empty() && (!once || text.matches(now).count() == 1);
+    let (now, was) = pairs.into_iter().find(|(now, _)| is_there(now) && text.contains(now))?;
+    let at = text.rfind(&now)?;
+    Some([&text[..at], &was, &text[at + now.len()..]].concat())
 }
 
 /// Whether a text is exactly one of our command lines.
