@@ -324,6 +324,8 @@ fn chains_and_circles_of_any_length_end() {
     team.say(JOURNAL, &journal);
     team.say(HANDOFFS, &handoffs);
     team.survives(0);
+    // a push may have stopped waiting
+    team.run(&["sync"]).ok();
     assert!(team.is_sent(JOURNAL));
 }
 
