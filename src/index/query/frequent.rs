@@ -6,10 +6,13 @@ use std::collections::HashMap;
 use rusqlite::params_from_iter;
 
 use crate::index::connection::Index;
-use crate::index::query::search::{RANKED, SearchQuery, phrase};
+use crate::index::query::search::{SearchQuery, phrase};
 use crate::index::schema;
 use empirica_notes::error::Result;
 use empirica_notes::model::Id;
+
+/// How many of the newest matches, and of those with rare words, are compared.
+const SAMPLED: usize = 5_000;
 
 /// A word or phrase as FTS5 takes it, and how many records have it.
 struct CountedPhrase {
@@ -32,7 +35,7 @@ impl Index<'_> {
             let values = [expression].into_iter().chain(values.iter().map(String::as_str));
             self.select(&sql, params_from_iter(values), |row| row.get::<_, i64>(0))
         };
-        let newest = matches(words, &format!("ORDER BY rowid DESC LIMIT {RANKED}"))?;
+        let newest = matches(words, &format!("ORDER BY rowid DESC LIMIT {SAMPLED}"))?;
         let first = newest.last().copied().unwrap_or_default();
         let phrases = self.counted(query)?;
         let rare = rare(&phrases);
@@ -71,12 +74,12 @@ impl Index<'_> {
 
     /// The phrases of a query, the rarest first.
     fn counted(&self, query: &SearchQuery) -> Result<Vec<CountedPhrase>> {
-        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT {})", RANKED + 1);
+        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT {})", SAMPLED + 1);
         let mut phrases = Vec::new();
         for term in query.words.terms() {
             let Some(phrase) = phrase(&term) else { continue };
             let count = self.number(&sql, [&phrase])?;
-            let count = if count > RANKED { self.having(&term)?.max(count) } else { count };
+            let count = if count > SAMPLED { self.having(&term)?.max(count) } else { count };
             phrases.push(CountedPhrase { count, phrase });
         }
         phrases.sort_by(|a, b| (a.count, &a.phrase).cmp(&(b.count, &b.phrase)));
@@ -85,12 +88,12 @@ impl Index<'_> {
     }
 }
 
-/// The rarest phrases that together are in at most [`RANKED`] records, as an FTS5 expression.
+/// The rarest phrases that together are in at most [`SAMPLED`] records, as an FTS5 expression.
 fn rare(phrases: &[CountedPhrase]) -> String {
     let mut sum = 0;
     let rare = phrases.iter().take_while(|one| {
         sum += one.count;
-        sum <= RANKED
+        sum <= SAMPLED
     });
     rare.map(|one| one.phrase.as_str()).collect::<Vec<_>>().join(" OR ")
 }

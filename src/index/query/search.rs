@@ -15,7 +15,7 @@ use empirica_notes::error::Result;
 use empirica_notes::model::{Id, SessionId};
 
 /// Most matches that FTS5 ranks: it scores each of them.
-pub const RANKED: usize = 5_000;
+pub const RANKED: usize = 10_000;
 /// How many records of equal rank are compared by age.
 const EQUALS: usize = 200;
 /// How many rows tell how frequent a word is.

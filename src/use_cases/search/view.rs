@@ -53,7 +53,7 @@ pub struct HitsView<'a> {
     widened: bool,
     /// At most `--limit` of them, best first; of equal scores, and without words, newest first.
     hits: Vec<HitView<'a>>,
-    /// Number of matches, beyond the limit too. More than 5,000, and more than the limit, count as one more.
+    /// Number of matches, beyond the limit too. More than 10,000, and more than the limit, count as one more.
     total_found: usize,
 }
 
