@@ -54,7 +54,11 @@ impl FileFormat {
     /// Adds a value; an error if its place is taken. Returns the text and the entry.
     pub fn put(self, text: &str, spot: &EntryPath, value: &Value) -> Result<(String, AddedEntry), EditError> {
         let (out, made) = match self {
-            FileFormat::Json => json::put(text, spot, value)?,
+            FileFormat::Json => {
+                // what cannot be read could not be removed again
+                json::read(text)?;
+                json::put(text, spot, value)?
+            }
             FileFormat::Toml => toml::put(text, spot, value)?,
         };
         let (was, now) = difference(text, &out);
