@@ -442,6 +442,30 @@ fn trees_out_of_order_with_names_twice_are_merged() {
 }
 
 #[test]
+fn entries_in_the_place_of_notes_replace_none() {
+    for at_note in [true, false] {
+        let place = Sandbox::new();
+        let team = Team::new(&place);
+        let (head, file) = (team.ours.head(), team.object("blob", b"nothing"));
+        // notes below a folder, as of many commits
+        let folder = head[..2].to_owned();
+        for name in [JOURNAL, HANDOFFS] {
+            let note = team.entries(name).into_iter().find(|(_, name, _)| *name == head).expect("a note").2;
+            let inner = team.tree(vec![("100644", head[2..].to_owned(), note)]);
+            team.push(name, &team.tree(vec![("40000", folder.clone(), inner)]));
+        }
+        team.ours.run(["sync"]).ok();
+        for name in [JOURNAL, HANDOFFS] {
+            let inner = team.tree(vec![("120000", head[2..].to_owned(), file.clone())]);
+            let instead =
+                if at_note { ("40000", folder.clone(), inner) } else { ("100644", folder.clone(), file.clone()) };
+            team.add(name, vec![instead]);
+        }
+        team.survives(0);
+    }
+}
+
+#[test]
 fn links_and_names_of_paths_in_a_notes_tree_lead_nowhere() {
     let place = Sandbox::new();
     let team = Team::new(&place);

@@ -35,9 +35,9 @@ pub struct Differences {
     /// The blobs of each differing note in each tree, by annotated object: none, one, or several if an ill-formed tree
     /// lists the object twice.
     pub notes: BTreeMap<Oid, Sides<Vec<Oid>>>,
-    /// The differing entries other than notes, by path.
+    /// The differing entries other than notes, by path; without [those in the place of notes](is_in_place).
     pub others: BTreeMap<Vec<u8>, Sides<Option<Other>>>,
-    /// Whether differing notes are both flat and fanned out, which git cannot merge.
+    /// Whether differing notes are both flat and fanned out, which git cannot merge, or another entry is in the place of notes.
     pub mixed: Sides<bool>,
 }
 
@@ -115,16 +115,22 @@ impl Walk<'_> {
     fn notes(&mut self, trees: Sides<Option<Oid>>, hex: &str, path: &[u8]) -> Result<()> {
         let mut groups: Grouped = BTreeMap::new();
         let mut others: Grouped = BTreeMap::new();
+        let mut in_place: Sides<Vec<Entry>> = Default::default();
         for (side, tree) in trees.into_iter().enumerate() {
             for entry in self.load(side, tree)? {
                 // notes of the same objects begin with the same two digits, flat or fanned out
                 if self.is_fan(&entry, hex) || self.target(&entry, hex).is_some() {
                     groups.entry(entry.name[..2].to_vec()).or_default()[side].push(entry);
+                } else if is_in_place(&entry.name, hex.len(), self.repo.hex_len()) {
+                    in_place[side].push(entry);
                 } else {
                     others.entry(entry.name.clone()).or_default()[side].push(entry);
                 }
             }
         }
+        (0..2)
+            .filter(|_| in_place[0] != in_place[1])
+            .for_each(|side| self.out.mixed[side] |= !in_place[side].is_empty());
         for (key, sides) in groups.into_iter().filter(|(_, [first, second])| first != second) {
             let inner = format!("{hex}{}", String::from_utf8_lossy(&key));
             let path = join(path, &key);
@@ -182,6 +188,25 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a name below `above` digits of fan-out is that of a note or of a folder of notes. Where an entry with such a name is neither,
+/// the notes of the other side may have to be: as in git, notes come before other entries.
+pub(crate) fn is_in_place(name: &[u8], above: usize, hex_len: usize) -> bool {
+    is_hex(name) && (above + name.len() == hex_len || (name.len() == 2 && above + 2 < hex_len))
+}
+
+/// The same of an entry other than a note, by its path.
+pub(crate) fn is_path_in_place(path: &[u8], hex_len: usize) -> bool {
+    let mut above = 0;
+    let mut parts = path.split(|byte| *byte == b'/').peekable();
+    while let Some(part) = parts.next() {
+        if !is_in_place(part, above, hex_len) || (parts.peek().is_some() && part.len() != 2) {
+            return false;
+        }
+        above += part.len();
+    }
+    true
 }
 
 pub(crate) fn is_hex(name: &[u8]) -> bool {

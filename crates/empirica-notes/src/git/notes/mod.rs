@@ -12,7 +12,7 @@ use gix::objs::tree::EntryKind;
 use gix::objs::{FindExt, WriteTo as _};
 
 use crate::error::{Error, Result, io_cause, refuses_writes};
-use crate::git::notes::difference::{Other, is_hex, join};
+use crate::git::notes::difference::{Other, is_hex, is_path_in_place, join};
 use crate::git::notes::repeats::Repeats;
 use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
@@ -89,8 +89,8 @@ fn failed(repo: &Repository, tree: Oid, error: gix::Error) -> Error {
     if is_write { repo.unwritable(error) } else { unreadable(tree, error) }
 }
 
-/// Builds a tree from `base`, with notes set to existing blobs or removed, and other entries set by path. A function of
-/// its input. `lay_out` first normalizes a tree that is both flat and fanned out.
+/// Builds a tree from `base`, with notes set to existing blobs or removed, and other entries set by path, unless it is the place of notes. A
+/// function of its input. `lay_out` first normalizes a tree that is both flat and fanned out, or has another entry in the place of notes.
 pub fn rebuild_tree(
     repo: &Repository,
     base: Oid,
@@ -119,7 +119,7 @@ pub fn rebuild_tree(
     let (mut buffer, ordered) = (Vec::new(), Ordered(repo));
     let root = ordered.find_tree(&tree, &mut buffer).map_err(broken)?.into();
     let mut editor = gix::objs::tree::Editor::new(root, &ordered, repo.gix().object_hash());
-    for (path, other) in others {
+    for (path, other) in others.iter().filter(|(path, _)| !is_path_in_place(path, repo.hex_len())) {
         let parts = path.split(|byte| *byte == b'/');
         editor.upsert(parts, other.kind, other.id).map_err(broken)?;
     }
@@ -165,7 +165,7 @@ pub fn root_file(repo: &Repository, tree: Oid, name: &str) -> Result<Option<Oid>
     Ok(found.map(|entry| entry.oid.to_owned()))
 }
 
-/// A tree with the same notes and other entries, without duplicate notes.
+/// A tree with the same notes and other entries, without duplicate notes and without others in the place of notes.
 pub(crate) fn normalized(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
     let Entries { notes, others } = entries(repo, tree)?;
     let mut united: BTreeMap<Oid, Vec<Oid>> = Default::default();
@@ -174,7 +174,7 @@ pub(crate) fn normalized(repo: &Repository, tree: Oid, unite: Unite) -> Result<S
     }
     let broken = |error| unreadable(tree, error);
     let mut editor = gix::objs::tree::Editor::new(gix::objs::Tree::empty(), repo, repo.gix().object_hash());
-    for (path, other) in others {
+    for (path, other) in others.into_iter().filter(|(path, _)| !is_path_in_place(path, repo.hex_len())) {
         editor.upsert(path.split(|byte| *byte == b'/'), other.kind, other.id).map_err(broken)?;
     }
     let base = editor.write(|tree| gix::objs::Write::write(repo, tree)).map_err(broken)?;

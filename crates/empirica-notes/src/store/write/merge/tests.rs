@@ -150,6 +150,49 @@ fn a_folder_with_a_fan_out_name_does_not_make_a_union_unstable() {
     assert_eq!(String::from_utf8(listed).unwrap().lines().count(), 3);
 }
 
+/// Found by fuzzing: an entry of another kind with the name of a note, or of a folder of notes, replaced the notes there.
+#[test]
+fn a_union_keeps_the_notes_where_the_other_side_has_another_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    output(git(folder.path()).args(["init", "-q"])).unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    let env = Env::new([], cwd.clone(), PathBuf::new());
+    let repo = Repository::discover(&env).unwrap();
+    let store = Store::new(&repo, &env, &Nothing).unwrap();
+    let tree = |entries: &[(&str, &str, Oid)]| {
+        let kind = |mode: &str| if mode == "040000" { "tree" } else { "blob" };
+        let line = |(mode, name, id): &(&str, &str, Oid)| format!("{mode} {} {id}\t{name}\n", kind(mode));
+        let listed: String = entries.iter().map(line).collect();
+        let made = output_with_input(git(&cwd).arg("mktree"), listed.into_bytes()).unwrap();
+        parse_oid(String::from_utf8(made).unwrap().trim()).unwrap()
+    };
+    let tip = |tree: Oid| repo.write_merge(tree, vec![], "notes\n", 1).unwrap();
+    let merge = |a: Oid, b: Oid| store.writer().merge(REF, Some(a), b, false).unwrap();
+    let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();
+    let (aa, file) = ("aa".repeat(20), blob("one\n"));
+    let flat = tree(&[("100644", &aa, file)]);
+    let fanned = tree(&[("040000", "aa", tree(&[("100644", &aa[2..], file)]))]);
+    let deep = tree(&[("040000", "aa", tree(&[("040000", "aa", tree(&[("100644", &aa[4..], file)]))]))]);
+    let others = [
+        tree(&[("120000", &aa, blob("x")), ("100644", "x", blob("x"))]),
+        tree(&[("040000", &aa, flat), ("100644", "x", blob("x"))]),
+        tree(&[("100644", "aa", blob("x")), ("100644", "x", blob("x"))]),
+        tree(&[("040000", "aa", tree(&[("120000", &aa[2..], blob("x"))])), ("100644", "x", blob("x"))]),
+        tree(&[("040000", "aa", tree(&[("100644", "aa", blob("x"))])), ("100644", "x", blob("x"))]),
+    ];
+    for notes in [flat, fanned, deep] {
+        for other in others {
+            let (first, second) = (tip(notes), tip(other));
+            let union = merge(first, second);
+            assert_eq!(merge(second, first), union);
+            assert_eq!([merge(union, first), merge(union, second)], [union, union]);
+            let listed = notes::entries(&repo, repo.tree_of(union).unwrap()).unwrap();
+            assert_eq!(listed.notes, [(parse_oid(&aa).unwrap(), file)], "{notes} {other}");
+            assert_eq!(listed.others().map(|(path, _)| path).collect::<Vec<_>>(), [b"x"]);
+        }
+    }
+}
+
 /// Found by fuzzing: a tree that no git wrote, out of order and with a name twice, was written out of order again.
 #[test]
 fn a_union_with_an_unsorted_tree_is_sorted() {
