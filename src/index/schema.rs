@@ -6,7 +6,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 31;
+pub const LAYOUT: u32 = 32;
 
 /// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";

@@ -85,7 +85,7 @@ pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) ->
             let handoff = newest.and_then(|resumed| resumed.envelope.as_ref()).map(|envelope| envelope.id.clone());
             let form = resume::view::ResumeForm { detail: Detail::Full, budget: None, form: OutputForm::Text };
             let answer = resume::view::answer(&outcome, form, &mut call.templates)?;
-            (session, json!({"handoff_id": handoff, "text": fence.around(&answer.text)}))
+            (session, json!({"handoff_id": handoff, "text": fence.around(&answer.text), "warnings": outcome.warnings}))
         }
         _ => {
             return Err(Error::usage(format!("cannot find prompt '{name}'"))

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::attacks::{HANDOFFS, JOURNAL, OURS, SESSION, Team, handoff, id, record};
+use crate::agents::hook_payloads::At;
+use crate::mcp::server::Client;
 use crate::support::harness::Sandbox;
 
 /// The id and the session of our finding, and the id of our handoff.
@@ -74,25 +76,98 @@ fn only_its_own_session_supersedes_a_handoff() {
 
 #[test]
 fn a_second_version_of_a_record_is_shown_beside_the_first_and_warned_of() {
+    // of greater bytes than ours, so that it counts, and of smaller ones
+    for theirs in ["ffffffff-2222-4333-8444-555555555555", "00000000-2222-4333-8444-555555555555"] {
+        let place = Sandbox::new();
+        let team = Team::new(&place);
+        let (finding, _, handed_over) = ours(&team);
+        assert_eq!(team.ours.json(["show", &finding])["other_versions"], Value::Null);
+        let text = json!({"text": "theirs is hot", "session": theirs});
+        team.say(JOURNAL, &[record(&finding, "finding", &text)]);
+        team.say(HANDOFFS, &[record(&handed_over, "handoff", &handoff(&json!({"task": "theirs", "session": theirs})))]);
+        team.ours.run(["sync"]).ok();
+        let all = team.ours.run(["show", &finding]).ok().out;
+        assert!(all.contains("theirs is hot") && all.contains(OURS) && all.contains("Another version of it"), "{all}");
+        let all = team.ours.json(["show", &handed_over]);
+        let tasks = [&all["task"], &all["other_versions"][0]["task"]];
+        assert!(tasks.contains(&&json!("theirs")) && tasks.contains(&&json!("ours")), "{all}");
+        let warning = |id: &str| format!("two versions of the record {id}");
+        for arguments in [
+            &["resume"][..],
+            &["search", "cache", "noon"],
+            &["search", "nothing like it"],
+            &["why", "README.md"],
+            &["log", "--handoffs"],
+            &["status"],
+        ] {
+            let said = team.ours.run(arguments).ok().err;
+            assert!([&finding, &handed_over].iter().all(|id| said.contains(&warning(id))), "{arguments:?}: {said}");
+        }
+        // in another clone it is found by the words and the places of each
+        let other = team.ours.place.clone(&team.ours, "other", true);
+        for arguments in [&["search", "cache", "noon"][..], &["search", "hot"], &["why", "README.md"]] {
+            let ran = other.run(arguments).ok();
+            assert!(ran.out.contains(&finding[28..]) && ran.err.contains(&warning(&finding)), "{ran:?}");
+        }
+    }
+}
+
+#[test]
+fn who_writes_under_a_session_of_this_clone_is_told_from_it() {
     let place = Sandbox::new();
     let team = Team::new(&place);
-    let (finding, _, handed_over) = ours(&team);
-    assert_eq!(team.ours.json(["show", &finding])["other_versions"], Value::Null);
+    let (finding, session, handed_over) = ours(&team);
+    team.ours.json(["finding", "another of ours at noon"]);
+    let as_ours = |id: &str, kind: &str, more: Value| {
+        let mut line = json!({"ai": "ada", "session": session});
+        more.as_object().expect("keys").clone().into_iter().for_each(|(key, value)| line[key] = value);
+        record(id, kind, &line)
+    };
+    let start = json!({"worktree": "main", "place": "p", "at": "2026-01-01T00:00:00.000Z"});
     team.say(
         JOURNAL,
-        &[record(&finding, "finding", &json!({"text": "the cache of theirs is hot at noon", "v": 1, "zz": 1}))],
+        &[
+            as_ours(&id(1), "finding", json!({"text": "the cache of theirs is hot at noon, README.md:1"})),
+            // a later start does not make it their session
+            as_ours(&id(2), "session_start", start),
+            // nor is one of their own session any doubt
+            record(&id(3), "finding", &json!({"text": "the cache is theirs at noon"})),
+        ],
     );
-    team.say(HANDOFFS, &[record(&handed_over, "handoff", &handoff(&json!({"task": "theirs"})))]);
+    // later than ours
+    let newest = format!("{}-7fff-bfff-fffffffffff4", &handed_over[..13]);
+    team.say(HANDOFFS, &[as_ours(&newest, "handoff", handoff(&json!({"task": "theirs"})))]);
     team.ours.run(["sync"]).ok();
-    let all = team.ours.run(["show", &finding]).ok().out;
-    assert!(all.contains("theirs is hot") && all.contains(OURS) && all.contains("Another version of it"), "{all}");
-    let all = team.ours.json(["show", &handed_over]);
-    let tasks = [&all["task"], &all["other_versions"][0]["task"]];
-    assert!(tasks.contains(&&json!("theirs")) && tasks.contains(&&json!("ours")), "{all}");
-    for arguments in [&["resume"][..], &["search", "cache", "noon"], &["why", "README.md"], &["status"]] {
+    let doubt = |id: &str| format!("cannot tell who stored the record {id} under a session of this clone");
+    for (arguments, forged) in [
+        (&["resume"][..], newest.clone()),
+        (&["log", "--handoffs"], newest.clone()),
+        (&["search", "cache", "noon"], id(1)),
+        (&["why", "README.md"], id(1)),
+    ] {
         let said = team.ours.run(arguments).ok().err;
-        assert!(said.contains(&format!("two versions of the record {finding}")), "{arguments:?}: {said}");
+        assert!(said.contains(&doubt(&forged)), "{arguments:?}: {said}");
+        for honest in [&finding, &handed_over, &id(3)] {
+            assert!(!said.contains(&doubt(honest)), "{arguments:?}: {said}");
+        }
+        let command = format!("git empirica show {}", &forged[28..]);
+        assert!(said.contains(&command), "{said}");
+        assert_eq!(team.ours.json(["show", &forged])["committed_by"]["email"], "mal@example.com");
     }
+    // hooks tell no such claim, and doubt such a handoff
+    let at = At { repo: &team.ours, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".to_owned() };
+    let begun = at.context("SessionStart", json!({"source": "startup"}));
+    assert!(begun.contains(&doubt(&newest)) && begun.contains("another of ours"), "{begun}");
+    assert!(!begun.contains("theirs is hot"), "{begun}");
+    let call = json!({"tool_name": "Read", "tool_input": {"file_path": team.ours.path.join("README.md")}, "tool_response": {}});
+    let told = at.context("PostToolUse", call);
+    assert!(told.contains(OURS) && !told.contains("theirs"), "{told}");
+    let mut client = Client::new(&team.ours, &[]);
+    let prompt = client.ask("prompts/get", json!({"name": "take-up"})).to_string();
+    assert!(prompt.contains(&doubt(&newest)), "{prompt}");
+    // whoever hands such a claim on is warned
+    let handed_on = team.ours.run(["handoff", "-m", "x", "--session", &session]).ok().err;
+    assert!(handed_on.contains(&doubt(&id(1))), "{handed_on}");
 }
 
 #[test]

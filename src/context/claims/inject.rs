@@ -38,18 +38,15 @@ pub fn is_own(context: &CommandContext<'_>, scan: &Scan, id: &Id) -> bool {
     context.store.made(id) && !scan.conflicting_ids.contains(id)
 }
 
-/// Leaves out the records that may not be told; returns whether all may.
+/// Leaves out the records that may not be told; returns whether `empirica.inject` admits all. Also then, a claim under a session of this
+/// clone that another stored there is not told.
 pub fn admit(context: &CommandContext<'_>, scan: &mut Scan) -> Result<bool> {
-    let Some(admitted) = admitted(context, scan)? else { return Ok(true) };
-    scan.retain(|id| admitted.contains(id));
-    Ok(false)
-}
-
-/// Which of these records may be told; `None` for all.
-fn admitted(context: &CommandContext<'_>, scan: &Scan) -> Result<Option<BTreeSet<Id>>> {
     let inject = Inject::configured(context.repo);
     if inject == Inject::All {
-        return Ok(None);
+        let claims = scan.records().filter(|record| record.body.claim().is_some()).map(|record| &record.envelope.id);
+        let unproven = context.index()?.unproven(claims)?;
+        scan.retain(|id| !unproven.contains(id));
+        return Ok(true);
     }
     let signers = signers(context, scan.records())?;
     let email = context.repo.config("user.email").filter(|email| !email.is_empty());
@@ -61,5 +58,7 @@ fn admitted(context: &CommandContext<'_>, scan: &Scan) -> Result<Option<BTreeSet
         _ => is_own(context, scan, id),
     };
     let ids = scan.records().map(|record| &record.envelope.id);
-    Ok(Some(ids.filter(is_admitted).cloned().collect()))
+    let admitted: BTreeSet<Id> = ids.filter(is_admitted).cloned().collect();
+    scan.retain(|id| admitted.contains(id));
+    Ok(false)
 }

@@ -1,6 +1,7 @@
 //! Queries for records: SQL finds them, their content is read from notes.
 
 pub mod anchors;
+mod doubts;
 mod frequent;
 pub mod handoffs;
 pub mod rare_words;
@@ -16,7 +17,7 @@ use crate::index::connection::{Index, select};
 use crate::index::error::IndexError;
 use crate::index::schema;
 use crate::index::texts::Texts;
-use empirica_notes::error::{Result, empirica};
+use empirica_notes::error::Result;
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::Oid;
@@ -36,9 +37,6 @@ const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?
 
 /// The kinds of claims and sources in force.
 const CLAIMS: &str = "('finding', 'unknown', 'dead_end', 'mistake', 'decision', 'source')";
-
-/// Most warnings of records in two versions.
-const DOUBLES: usize = 5;
 
 /// A record found but not yet read.
 pub struct FoundRecord {
@@ -488,50 +486,4 @@ impl Index<'_> {
         })?;
         Ok(found.into_iter().flatten().collect())
     }
-
-    /// A record's other versions, which do not count; none of a record that is stored in one.
-    pub fn other_versions(&self, id: &Id) -> Result<Vec<Record>> {
-        let find = "SELECT r FROM record WHERE id = ? AND doubled = 1";
-        let Some(r) = self.select(find, [schema::id(id)], |row| row.get::<_, i64>(0))?.pop() else {
-            return Ok(Vec::new());
-        };
-        let texts = Texts::sharing(self.store.repo(), &self.opened.texts);
-        let lines: BTreeSet<Vec<u8>> =
-            self.checked(versions(&self.opened.db, &texts, r, id))?.into_iter().map(|(line, _)| line).collect();
-        Ok(lines.iter().rev().skip(1).filter_map(|line| format::record::decode(line)).collect())
-    }
-
-    /// A warning for each record stored in two different versions, oldest first; for many, of their number.
-    pub fn double_warnings(&self) -> Result<Vec<String>> {
-        let find = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";
-        let all = self.select(find, [], |row| schema::id_in(row, 0))?;
-        let mut out: Vec<String> = all.iter().take(DOUBLES).map(double_warning).collect();
-        let more = all.len() - out.len();
-        out.extend((more > 0).then(|| format!("two versions of {more} more records are stored")));
-        Ok(out)
-    }
-
-    /// The same of these records, and of the claims that they quote.
-    pub fn double_warnings_of<'r>(&self, records: impl IntoIterator<Item = &'r Record>) -> Result<Vec<String>> {
-        if self.number("SELECT EXISTS (SELECT 1 FROM record WHERE doubled = 1)", [])? == 0 {
-            return Ok(Vec::new());
-        }
-        let mut shown: BTreeSet<Id> = BTreeSet::new();
-        for record in records {
-            shown.extend(record.body.quoted_claims());
-            shown.insert(record.envelope.id.clone());
-        }
-        let mut out = Vec::new();
-        for id in shown {
-            if self.number("SELECT count(*) FROM record WHERE id = ? AND doubled = 1", [schema::id(&id)])? > 0 {
-                out.push(double_warning(&id));
-            }
-        }
-        Ok(out)
-    }
-}
-
-fn double_warning(id: &Id) -> String {
-    let show = empirica("show").arg(id.short());
-    format!("two versions of the record {id} are stored; the one with the greater bytes counts: {show}")
 }

@@ -224,12 +224,13 @@ impl RowInserter<'_> {
     }
 
     /// The anchors of a claim or of its confirmation.
-    fn anchors(&mut self, r: i64, envelope: &Envelope, body: &Body) -> Result<(), IndexError> {
+    pub(crate) fn anchors(&mut self, r: i64, envelope: &Envelope, body: &Body) -> Result<(), IndexError> {
         let of = if let Body::Confirm(confirm) = body { &confirm.of } else { &envelope.id };
         for (n, anchor) in body.anchors().iter().enumerate() {
             let (first, last) = anchor.lines.unzip();
             let blob = parse_oid(&anchor.blob);
-            let add = "INSERT INTO anchor(path, id, r, n, first, last, blob, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)";
+            let add =
+                "INSERT OR IGNORE INTO anchor(path, id, r, n, first, last, blob, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)";
             self.db.prepare_cached(add)?.execute(params![
                 anchor.path,
                 schema::id(of),

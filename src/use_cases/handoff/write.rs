@@ -271,7 +271,8 @@ fn all_warnings(
     of_git: Vec<String>,
 ) -> Result<Vec<String>> {
     let absent = paths::files(context, "artifact", artifacts);
-    Ok([of_git, content.warnings(session), absent, reported::warnings(context, handoff)?].concat())
+    let doubts = context.index()?.doubts_of(&Body::Handoff(Box::new(handoff.clone())).quoted_claims())?;
+    Ok([of_git, content.warnings(session), absent, reported::warnings(context, handoff)?, doubts].concat())
 }
 
 /// Refuses a handoff without a summary and with nothing in the log that could be one, except of a hook or of a continued session.

@@ -52,8 +52,8 @@ impl<T> Clone for Renderer<'_, T> {
 impl<T> Copy for Renderer<'_, T> {}
 
 impl<T> Renderer<'_, T> {
-    /// Renders a commit, with at most `most` records if these are limited. With anchors, the texts of claims get marks.
-    fn run(self, annotated: &mut AnnotatedCommit, most: usize, anchors: Option<&mut Anchors<'_>>) -> Rendered<T> {
+    /// Renders a commit, with at most `most` records if these are limited. With marks, the texts of claims get them.
+    fn run(self, annotated: &mut AnnotatedCommit, most: usize, marks: Option<&mut Marks<'_>>) -> Rendered<T> {
         for namespace in annotated.namespaces() {
             namespace.retain(|record| self.filter.has(record));
         }
@@ -63,34 +63,44 @@ impl<T> Renderer<'_, T> {
         if annotated.is_empty() {
             return Ok(None);
         }
-        if let Some(anchors) = anchors {
-            mark(annotated, anchors)?;
+        if let Some(marks) = marks {
+            marks.mark(annotated)?;
         }
         let count = if self.filter.counts_records { annotated.count() } else { 1 };
         Ok(Some(((self.render)(annotated)?, count)))
     }
 }
 
-/// Puts behind the texts of claims where their code is not as it was, and with which others they disagree.
-fn mark(annotated: &mut AnnotatedCommit, anchors: &mut Anchors<'_>) -> Result<()> {
-    let mut ids = BTreeSet::new();
-    for record in annotated.namespaces().into_iter().flatten() {
-        ids.insert(record.envelope.id.clone());
-        ids.extend(record.body.quoted_claims());
-    }
-    let (places, rivals) = anchors.differing(&ids)?;
-    if places.is_empty() && rivals.is_empty() {
-        return Ok(());
-    }
-    let mark = |id: &Id, text: &mut String| {
-        let (places, rivals) = (places.get(id), rivals.get(id));
-        if places.is_some() || rivals.is_some() {
-            let about = format::about(places.map_or(&[], Vec::as_slice), rivals.map_or(&[], Vec::as_slice));
-            text.push_str(&format!(" ({about})"));
+/// What marks the texts of claims.
+pub(crate) struct Marks<'c> {
+    pub anchors: Anchors<'c>,
+    /// The records that were marked, and the claims that they quote.
+    pub seen: BTreeSet<Id>,
+}
+
+impl Marks<'_> {
+    /// Puts behind the texts of claims where their code is not as it was, and with which others they disagree.
+    fn mark(&mut self, annotated: &mut AnnotatedCommit) -> Result<()> {
+        let mut ids = BTreeSet::new();
+        for record in annotated.namespaces().into_iter().flatten() {
+            ids.insert(record.envelope.id.clone());
+            ids.extend(record.body.quoted_claims());
         }
-    };
-    annotated.namespaces().into_iter().flatten().for_each(|record| record.mark_claims(mark));
-    Ok(())
+        let (places, rivals) = self.anchors.differing(&ids)?;
+        self.seen.extend(ids);
+        if places.is_empty() && rivals.is_empty() {
+            return Ok(());
+        }
+        let mark = |id: &Id, text: &mut String| {
+            let (places, rivals) = (places.get(id), rivals.get(id));
+            if places.is_some() || rivals.is_some() {
+                let about = format::about(places.map_or(&[], Vec::as_slice), rivals.map_or(&[], Vec::as_slice));
+                text.push_str(&format!(" ({about})"));
+            }
+        };
+        annotated.namespaces().into_iter().flatten().for_each(|record| record.mark_claims(mark));
+        Ok(())
+    }
 }
 
 /// Reads a blob into a buffer; returns whether it succeeded.
@@ -116,10 +126,10 @@ impl<T> Work<T> {
         read: &Read<'_>,
         buffer: &mut Vec<u8>,
         renderer: Renderer<'_, T>,
-        mut anchors: Option<&mut Anchors<'_>>,
+        mut marks: Option<&mut Marks<'_>>,
     ) {
         for commit in &mut self.commits {
-            let mut run = |annotated: &mut AnnotatedCommit| renderer.run(annotated, usize::MAX, anchors.as_deref_mut());
+            let mut run = |annotated: &mut AnnotatedCommit| renderer.run(annotated, usize::MAX, marks.as_deref_mut());
             self.rendered.push(match commit {
                 NotedCommit::Settled(annotated) => Some(run(annotated)),
                 NotedCommit::Stored(commit, notes) => match stored(commit, notes, read, buffer) {
@@ -161,7 +171,7 @@ pub(crate) fn show<T: Send>(
     reader: &mut CommitReader<'_>,
     most: usize,
     renderer: Renderer<'_, T>,
-    anchors: Option<&mut Anchors<'_>>,
+    marks: Option<&mut Marks<'_>>,
     show: &mut Show<'_, T>,
 ) -> Result<()> {
     let others = std::thread::available_parallelism().map_or(1, usize::from).saturating_sub(1).min(HELPERS);
@@ -177,7 +187,7 @@ pub(crate) fn show<T: Send>(
         // dropping this ends the helpers
         let mut pipeline = Pipeline {
             renderer,
-            anchors,
+            marks,
             show,
             shown: 0,
             left: most,
@@ -226,7 +236,7 @@ fn help<T>(
 /// Batches in progress, in order, and what has been shown.
 struct Pipeline<'m, 'a, T> {
     renderer: Renderer<'m, T>,
-    anchors: Option<&'m mut Anchors<'a>>,
+    marks: Option<&'m mut Marks<'a>>,
     show: &'m mut Show<'m, T>,
     /// Number of commits shown.
     shown: usize,
@@ -265,15 +275,15 @@ impl<T> Pipeline<'_, '_, T> {
             }
             // these may be enough
             let is_all = ended || self.pending >= self.left;
-            let is_marked = self.anchors.is_some() && self.shown < MARKED;
+            let is_marked = self.marks.is_some() && self.shown < MARKED;
             let alone = self.helpers == 0 || self.shown < ALONE || is_marked;
             let is_full = alone || is_all || work.commits.len() >= BATCH || begun.elapsed() >= BATCH_WAIT;
             if is_full && !work.commits.is_empty() {
                 let mut full = std::mem::take(&mut work);
                 let away = self.under_way.iter().filter(|batch| matches!(batch, Batch::Away(_))).count();
                 self.under_way.push_back(if alone || away > 2 * self.helpers {
-                    let anchors = self.anchors.as_deref_mut().filter(|_| is_marked);
-                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer, anchors);
+                    let marks = self.marks.as_deref_mut().filter(|_| is_marked);
+                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer, marks);
                     Batch::Done(full)
                 } else {
                     let (reply, answer) = channel();
@@ -338,8 +348,8 @@ impl<T> Pipeline<'_, '_, T> {
                 Some(Ok(Some((_, count)))) if count > self.left => None,
                 rendered => rendered,
             };
-            let anchors = self.anchors.as_deref_mut().filter(|_| self.shown < MARKED);
-            let again = || self.renderer.run(&mut reader.annotated(commit)?, self.left, anchors);
+            let marks = self.marks.as_deref_mut().filter(|_| self.shown < MARKED);
+            let again = || self.renderer.run(&mut reader.annotated(commit)?, self.left, marks);
             let rendered = rendered.unwrap_or_else(again)?;
             if let Some((output, count)) = rendered {
                 (self.show)(Some(output))?;

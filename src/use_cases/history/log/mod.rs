@@ -5,12 +5,12 @@ pub mod decoration;
 pub mod reader;
 pub mod view;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use crate::context::CommandContext;
 use crate::context::claims::anchors::Anchors;
-use crate::use_cases::history::log::batches::{Render, Renderer, Show};
+use crate::use_cases::history::log::batches::{Marks, Render, Renderer, Show};
 use crate::use_cases::history::log::reader::{CommitReader, RecordFilter};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::{Selection, select};
@@ -44,13 +44,13 @@ pub fn run<T: Send>(
     let is_reversed = request.limit.is_some() && take_reverse(&mut selection);
     // git walks the history while we read the notes
     let history = select(context.repo, &selection, request.abbreviate)?;
-    let warnings = context.store.reconcile();
+    let mut warnings = context.store.reconcile();
     if is_partial(context.repo) {
         // the index fetches all notes missing in a partial clone at once; without them, less is shown
         drop(context.index());
     }
     let has_claims = request.wanted.handoffs || request.wanted.digests || request.wanted.journal;
-    let mut anchors = if request.marks && has_claims { marking(context) } else { None };
+    let mut marks = if request.marks && has_claims { marking(context) } else { None };
     let mut lookups = Vec::new();
     for namespace in request.wanted.namespaces() {
         lookups.push((namespace, Lookup::open(&context.store, namespace)?));
@@ -58,24 +58,28 @@ pub fn run<T: Send>(
     let mut reader = CommitReader { context, history, lookups, named: HashSet::new() };
     let most = request.limit.unwrap_or(usize::MAX);
     let renderer = Renderer { filter: &request.wanted, render };
-    if !is_reversed {
-        batches::show(&mut reader, most, renderer, anchors.as_mut(), show)?;
-        return Ok(warnings);
+    if is_reversed {
+        let mut outputs = Vec::new();
+        batches::show(&mut reader, most, renderer, marks.as_mut(), &mut |output| {
+            outputs.extend(output);
+            Ok(())
+        })?;
+        outputs.into_iter().rev().try_for_each(|output| show(Some(output)))?;
+        show(None)?;
+    } else {
+        batches::show(&mut reader, most, renderer, marks.as_mut(), show)?;
     }
-    let mut outputs = Vec::new();
-    batches::show(&mut reader, most, renderer, anchors.as_mut(), &mut |output| {
-        outputs.extend(output);
-        Ok(())
-    })?;
-    outputs.into_iter().rev().try_for_each(|output| show(Some(output)))?;
-    show(None).map(|()| warnings)
+    if let Some(marks) = marks {
+        warnings.extend(context.index()?.doubts_of(&marks.seen)?);
+    }
+    Ok(warnings)
 }
 
 /// How long a log waits for the index of notes that are new here; without it, claims have no marks.
 const INDEX_WAIT: Duration = Duration::from_millis(100);
 
 /// What compares claims with the code; `None` without an index.
-fn marking<'c>(context: &'c CommandContext<'_>) -> Option<Anchors<'c>> {
+fn marking<'c>(context: &'c CommandContext<'_>) -> Option<Marks<'c>> {
     if context.repo.config_bool("empirica.index") == Some(false) {
         return None;
     }
@@ -83,7 +87,7 @@ fn marking<'c>(context: &'c CommandContext<'_>) -> Option<Anchors<'c>> {
     context.index().ok()?;
     // a log adds no records: each commit would look for new ones
     context.index_cache.keep();
-    Some(Anchors::brief(context))
+    Some(Marks { anchors: Anchors::brief(context), seen: BTreeSet::new() })
 }
 
 /// Removes `--reverse` from the options; whether it applied.

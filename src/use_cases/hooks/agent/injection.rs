@@ -32,8 +32,8 @@ pub struct SessionBrief {
     pub signer: Option<String>,
     /// Handed to its agent, taken up by nobody, oldest first; and how many those are.
     pub inbox: (Vec<ListedHandoff>, usize),
-    /// What its session took up, but another first.
-    pub lost: Vec<String>,
+    /// What its session took up, but another first; and doubts of who made the handoff.
+    pub warnings: Vec<String>,
     /// Now, RFC 3339.
     pub now: String,
     /// Whether it continues an earlier one.

@@ -64,14 +64,14 @@ pub fn on_session_start(
         // which finds the session by the agent's ID
         in_new_process(context, event, payload)?;
     }
-    let Some(Project { overview, handed, inbox, lost, signer, gate }) = read.transpose()? else { return Ok(None) };
+    let Some(Project { overview, handed, inbox, warnings, signer, gate }) = read.transpose()? else { return Ok(None) };
     Ok(Some(Injection::Session(Box::new(SessionBrief {
         session: id,
         continues: continues || source == StartSource::Resume,
         project: overview,
         handed,
         inbox,
-        lost,
+        warnings,
         now: context.store.now().to_rfc3339(),
         signer,
         gate,
@@ -86,8 +86,8 @@ struct Project {
     handed: Option<(ListedHandoff, Arrival)>,
     /// What waits for the agent, and how much.
     inbox: (Vec<ListedHandoff>, usize),
-    /// What its session took up, but another first.
-    lost: Vec<String>,
+    /// What its session took up, but another first; and doubts of who made the handoff.
+    warnings: Vec<String>,
     signer: Option<String>,
     gate: Option<Gate>,
 }
@@ -113,16 +113,18 @@ fn read(context: &CommandContext<'_>, event: &HookEvent) -> Result<Project> {
     };
     let ai = context.author(None);
     let inbox = tasks::inbox::unasked(context, &ai, own.as_ref())?;
-    let lost = match &own {
+    let mut warnings = match &own {
         Some(own) => {
             let sessions: Vec<_> = active::cached(context).into_iter().filter(|session| session.id == *own).collect();
             tasks::inbox::lost(context, &sessions)?
         }
         None => Vec::new(),
     };
+    let handed_over = handoff.iter().map(|listed| listed.envelope.id.clone()).collect();
+    warnings.extend(index.doubts_of(&handed_over)?);
     let record = handoff.as_ref().map(ListedHandoff::record);
     let signer = signers(context, &record)?.into_values().next();
-    Ok(Project { overview, handed: handoff.zip(arrival), inbox, lost, signer, gate })
+    Ok(Project { overview, handed: handoff.zip(arrival), inbox, warnings, signer, gate })
 }
 
 /// Most handoffs that are looked through for one that `empirica.inject` admits.

@@ -97,7 +97,7 @@ fn session_brief(brief: &SessionBrief, fence: &Fence, templates: &mut Templates)
     if lists.iter().all(|list| list.entries.is_empty())
         && brief.handed.is_none()
         && !has_moved
-        && brief.lost.is_empty()
+        && brief.warnings.is_empty()
         && !brief.lacks_setup
     {
         return Ok(String::new());
@@ -141,7 +141,7 @@ fn assembled(brief: &SessionBrief, fence: &Fence, lists: &[BudgetList], shortene
         let (accept, inbox) = (empirica("accept"), empirica("inbox"));
         out.push_str(&format!("{waiting} for you: claim one with {accept} <id>; {inbox} lists them.\n"));
     }
-    brief.lost.iter().for_each(|text| out.push_str(&format!("{}.\n", safe::line(text))));
+    brief.warnings.iter().for_each(|text| out.push_str(&format!("{}.\n", safe::line(text))));
     if brief.lacks_setup {
         out.push_str(&format!("git push does not send what you log here until someone runs {}.\n", empirica("init")));
     }

@@ -116,7 +116,7 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
     found.add_near(context, false, |_| false)?;
     listing.iter().for_each(|listed| found.put(&listed.envelope.id, Relation::Handoff, OTHER));
     let known = ranked(context, found, ENTRIES, anchors)?;
-    warnings.extend(index.double_warnings_of(known.iter().map(|known| &known.record))?);
+    warnings.extend(index.doubts(known.iter().map(|known| &known.record))?);
     Ok(WhyOutcome { spot, known, warnings })
 }
 
@@ -132,7 +132,8 @@ pub fn before_change(
     let mut found = Found::default();
     let earlier = earlier_names(context, paths);
     let mut claims = index.anchors_in(paths.iter().chain(&earlier).map(String::as_str))?;
-    claims.retain(|claim| !skips(&claim.claim, claim.session.as_ref()));
+    let unproven = index.unproven(claims.iter().map(|claim| &claim.claim))?;
+    claims.retain(|claim| !unproven.contains(&claim.claim) && !skips(&claim.claim, claim.session.as_ref()));
     let is_here = |place: &Place| paths.contains(&place.present().path);
     for (id, urgency) in at(&mut Anchors::unasked(context), claims, is_here)? {
         found.put(&id, Relation::About, urgency);

@@ -123,7 +123,7 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
     let with_handoff = out.iter_mut().filter(|resumed: &&mut ResumedSession| resumed.envelope.is_some());
     with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));
     let signed: Vec<Record> = out.iter().filter_map(ResumedSession::listed).map(|listed| listed.record()).collect();
-    warnings.extend(index.double_warnings_of(&signed)?);
+    warnings.extend(index.doubts(&signed)?);
     let mut signers = signers(context, &signed)?;
     for resumed in &mut out {
         resumed.signer = resumed.envelope.as_ref().and_then(|envelope| signers.remove(&envelope.id));

@@ -1,0 +1,97 @@
+//! Records that may not be what they seem: stored in two versions, or by somebody else under a session of this clone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use crate::index::connection::Index;
+use crate::index::query::versions;
+use crate::index::schema;
+use crate::index::texts::Texts;
+use empirica_notes::error::{Result, empirica};
+use empirica_notes::format;
+use empirica_notes::model::{Id, Record};
+
+/// Most warnings of records in two versions.
+const DOUBLES: usize = 5;
+
+impl Index<'_> {
+    /// A record's other versions, which do not count; none of a record that is stored in one.
+    pub fn other_versions(&self, id: &Id) -> Result<Vec<Record>> {
+        let find = "SELECT r FROM record WHERE id = ? AND doubled = 1";
+        let Some(r) = self.select(find, [schema::id(id)], |row| row.get::<_, i64>(0))?.pop() else {
+            return Ok(Vec::new());
+        };
+        let texts = Texts::sharing(self.store.repo(), &self.opened.texts);
+        let lines: BTreeSet<Vec<u8>> =
+            self.checked(versions(&self.opened.db, &texts, r, id))?.into_iter().map(|(line, _)| line).collect();
+        Ok(lines.iter().rev().skip(1).filter_map(|line| format::record::decode(line)).collect())
+    }
+
+    /// A warning for each record stored in two different versions, oldest first; for many, of their number.
+    pub fn double_warnings(&self) -> Result<Vec<String>> {
+        self.double_warnings_if(|_| true)
+    }
+
+    fn double_warnings_if(&self, warns: impl Fn(&Id) -> bool) -> Result<Vec<String>> {
+        let find = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";
+        let mut all = self.select(find, [], |row| schema::id_in(row, 0))?;
+        all.retain(warns);
+        let mut out: Vec<String> = all.iter().take(DOUBLES).map(double_warning).collect();
+        let more = all.len() - out.len();
+        out.extend((more > 0).then(|| format!("two versions of {more} more records are stored")));
+        Ok(out)
+    }
+
+    /// Warnings of these records, and of the claims that they quote: of those stored in two versions, and of
+    /// those [unproven](Self::unproven). And of any second version of a record that this clone made, as the record may not be found.
+    pub fn doubts<'r>(&self, records: impl IntoIterator<Item = &'r Record>) -> Result<Vec<String>> {
+        let mut shown: BTreeSet<Id> = BTreeSet::new();
+        for record in records {
+            shown.extend(record.body.quoted_claims());
+            shown.insert(record.envelope.id.clone());
+        }
+        self.doubts_of(&shown)
+    }
+
+    /// The same of the records with these ids alone.
+    pub fn doubts_of(&self, shown: &BTreeSet<Id>) -> Result<Vec<String>> {
+        let mut out = self.double_warnings_if(|id| shown.contains(id) || self.store.made(id))?;
+        out.extend(self.unproven(shown)?.iter().map(unproven_warning));
+        Ok(out)
+    }
+
+    /// Those of these records that are under a session that this clone began, but were not made by it, as far as their ids tell.
+    pub fn unproven<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<BTreeSet<Id>> {
+        let others = ids.into_iter().filter(|id| !self.store.made(id));
+        let hex: Vec<String> = others.map(|id| id.as_str().replace('-', "")).collect();
+        if hex.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let find =
+            "SELECT o.id, o.s FROM json_each(?) j CROSS JOIN record o ON o.id = unhex(j.value) WHERE o.s IS NOT NULL";
+        let found =
+            self.select(find, [json!(hex).to_string()], |row| Ok((schema::id_in(row, 0)?, row.get::<_, i64>(1)?)))?;
+        let mut own: BTreeMap<i64, bool> = BTreeMap::new();
+        for (_, session) in &found {
+            if own.contains_key(session) {
+                continue;
+            }
+            // whoever writes under a session may also write another start of it
+            let find = "SELECT id FROM record WHERE s = ? AND ltrim(kind, '-') = 'session_start'";
+            let starts = self.select(find, [session], |row| schema::id_in(row, 0))?;
+            own.insert(*session, starts.iter().any(|start| self.store.made(start)));
+        }
+        Ok(found.into_iter().filter(|(_, session)| own[session]).map(|(id, _)| id).collect())
+    }
+}
+
+fn unproven_warning(id: &Id) -> String {
+    let show = empirica("show").arg(id.short());
+    format!("cannot tell who stored the record {id} under a session of this clone: {show}")
+}
+
+fn double_warning(id: &Id) -> String {
+    let show = empirica("show").arg(id.short());
+    format!("two versions of the record {id} are stored; the one with the greater bytes counts: {show}")
+}
