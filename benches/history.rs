@@ -120,6 +120,9 @@ fn questions(bench: &mut Bench, places: &[Place]) {
         (&["search", &many], search),
         (&["search", &most], (SEARCH, None)),
     ];
+    for Place { path, .. } in places {
+        run(bench.git(path, &["commit-graph", "write", "--reachable", "--changed-paths"]));
+    }
     let (small, larger) = places.split_first().expect("a size");
     for (question, (time, bound)) in questions {
         // the index is there, and the pages are warm
@@ -144,6 +147,25 @@ fn questions(bench: &mut Bench, places: &[Place]) {
                 row_without_limit(&beside_few, pair.ours, pair.theirs);
             }
         }
+    }
+    without_filters(bench, places, &file);
+}
+
+/// What was decided on the commits of a file, where no commit-graph knows the paths that they changed.
+fn without_filters(bench: &mut Bench, places: &[Place], file: &str) {
+    let unfiltered = |mut command: Command| {
+        let setting = [("COUNT", "1"), ("KEY_0", "commitGraph.changedPathsVersion"), ("VALUE_0", "0")];
+        command.envs(setting.map(|(name, value)| (format!("GIT_CONFIG_{name}"), value)));
+        command
+    };
+    for Place { size, path } in places {
+        let pair = bench.pair(&|| {}, &|| unfiltered(bench.ours(path, &["why", file])), &|| {
+            unfiltered(bench.git(path, &["log", "--follow", "-n", "100", "--format=%H", "--", file]))
+        });
+        let what = format!(
+            "`why {file}`, {size} handoffs, without filters of changed paths, beside `git log --follow -n 100`"
+        );
+        row_without_limit(&what, pair.ours, pair.theirs);
     }
 }
 

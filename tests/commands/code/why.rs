@@ -91,6 +91,30 @@ fn what_no_longer_holds_comes_behind_and_what_is_gone_not_at_all() {
 }
 
 #[test]
+fn what_was_decided_on_commits_before_renames_is_found() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.set_up("r");
+    repo.start("ada", "Learn");
+    let decide = |text: &str| id(&repo.json(["decision", text, "--why", "it is so"]));
+    let first = decide("count from one");
+    repo.commit("a.rs", &lines("line"), "Add a file");
+    repo.git(["mv", "a.rs", "b.rs"]).ok();
+    let second = decide("name it b");
+    repo.commit("b.rs", &lines("line").replace("line 15", "LINE 15"), "Rename and change it");
+    repo.git(["mv", "b.rs", "c.rs"]).ok();
+    repo.git(["commit", "-q", "-m", "Rename it again"]).ok();
+    let of_commits = |filters: bool| {
+        let write = ["commit-graph", "write", "--reachable", "--changed-paths"];
+        repo.git(if filters { &write[..] } else { &["version"] }).ok();
+        let all = known(&repo, "c.rs").into_iter().filter(|(_, how)| how == "commit");
+        all.map(|(id, _)| id).collect::<std::collections::BTreeSet<_>>()
+    };
+    for filters in [false, true] {
+        assert_eq!(of_commits(filters), [first.clone(), second.clone()].into(), "{filters}");
+    }
+}
+
+#[test]
 fn the_answer_keeps_within_its_budget() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("r");

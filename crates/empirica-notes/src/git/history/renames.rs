@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::error::Result;
-use crate::git::process::{local, nul_separated, run_until};
+use crate::git::process::{local, nul_separated, output, run_until};
 use crate::git::remotes::is_partial;
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
@@ -73,6 +73,23 @@ pub fn follow(
         }
     }
     Ok(out)
+}
+
+/// The path that a file had before a commit renamed it; `None` if it did not, is a merge, or cannot be read.
+pub fn before(repo: &Repository, commit: Oid, path: &str) -> Option<String> {
+    let mut diff = at_root(repo);
+    diff.args([
+        "diff-tree",
+        "--no-commit-id",
+        "-r",
+        "-z",
+        "-M",
+        "--diff-filter=R",
+        "--name-status",
+        &commit.to_string(),
+    ]);
+    let renamed = renames(&output(&mut diff).ok()?);
+    renamed.into_iter().find(|(_, new)| new == path).map(|(old, _)| old)
 }
 
 /// The renames of these paths by the commits that last deleted them; `None` if that took too long.
