@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::common::{Bench, run};
+use super::words::Words;
 
 /// New records, and how many of them are on one commit.
 const RECORDS: usize = 1_000;
 const ON_ONE: usize = 20;
+/// Words of a finding whose size is measured: as many as of one that an agent logs.
+const WORDS: usize = 20;
 /// Turns of an exchange, each with new records.
 const TURNS: usize = 5;
 const TEXT: &str =
@@ -110,9 +113,10 @@ fn grown(bench: &mut Bench, repo: &Path, size: &str) {
         gzip.stdout.len() as u64
     };
     let before = packed();
+    let mut words = Words::new(1);
     run(bench.ours(repo, &["session", "start", "--ai", "bench-size"]));
-    for n in 0..RECORDS {
-        run(bench.ours(repo, &["finding", &format!("{TEXT}:{n}"), "--ai", "bench-size"]));
+    for _ in 0..RECORDS {
+        run(bench.ours(repo, &["finding", &words.text(WORDS), "--ai", "bench-size"]));
     }
     run(bench.ours(repo, &["flush"]));
     let (grown, compressed) = (packed().saturating_sub(before), compressed());
