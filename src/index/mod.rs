@@ -278,7 +278,7 @@ impl IndexUpdate<'_> {
         inserter.extra(self.wanted.extra(self.store)?)?;
         inserter.settle()?;
         inserter.correct_words()?;
-        derive::derive_sessions(&inserter, self.store.now(), &mut tell)?;
+        derive::derive_sessions(&inserter, self.store, &mut tell)?;
         if is_new {
             db.execute_batch(schema::SESSION_INDEXES)?;
         }

@@ -1,6 +1,6 @@
 //! Records that may not be what they seem: stored in two versions, or by somebody else under a session of this clone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
@@ -43,19 +43,9 @@ impl Index<'_> {
         Ok(out)
     }
 
-    /// Warnings of these records, and of the claims that they quote: of those stored in two versions, and of
-    /// those [unproven](Self::unproven). And of any second version of a record that this clone made, as the record may not be found.
-    pub fn doubts<'r>(&self, records: impl IntoIterator<Item = &'r Record>) -> Result<Vec<String>> {
-        let mut shown: BTreeSet<Id> = BTreeSet::new();
-        for record in records {
-            shown.extend(record.body.quoted_claims());
-            shown.insert(record.envelope.id.clone());
-        }
-        self.doubts_of(&shown)
-    }
-
-    /// The same of the records with these ids alone.
-    pub fn doubts_of(&self, shown: &BTreeSet<Id>) -> Result<Vec<String>> {
+    /// Warnings of these records: of those stored in two versions, and of those [unproven](Self::unproven). And of any second version of
+    /// a record that this clone made, as the record may not be found.
+    pub fn doubts(&self, shown: &BTreeSet<Id>) -> Result<Vec<String>> {
         let mut out = self.double_warnings_if(|id| shown.contains(id) || self.store.made(id))?;
         out.extend(self.unproven(shown)?.iter().map(unproven_warning));
         Ok(out)
@@ -68,30 +58,20 @@ impl Index<'_> {
         if hex.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let find =
-            "SELECT o.id, o.s FROM json_each(?) j CROSS JOIN record o ON o.id = unhex(j.value) WHERE o.s IS NOT NULL";
+        let find = "SELECT o.id, t.began FROM json_each(?) j CROSS JOIN record o ON o.id = unhex(j.value) \
+                    CROSS JOIN session t ON t.s = o.s WHERE t.began IS NOT NULL";
         let found =
-            self.select(find, [json!(hex).to_string()], |row| Ok((schema::id_in(row, 0)?, row.get::<_, i64>(1)?)))?;
-        let mut own: BTreeMap<i64, bool> = BTreeMap::new();
-        for (_, session) in &found {
-            if own.contains_key(session) {
-                continue;
-            }
-            // whoever writes under a session may also write another start of it
-            let find = "SELECT id FROM record WHERE s = ? AND ltrim(kind, '-') = 'session_start'";
-            let starts = self.select(find, [session], |row| schema::id_in(row, 0))?;
-            own.insert(*session, starts.iter().any(|start| self.store.made(start)));
-        }
-        Ok(found.into_iter().filter(|(_, session)| own[session]).map(|(id, _)| id).collect())
+            self.select(find, [json!(hex).to_string()], |row| Ok((schema::id_in(row, 0)?, schema::id_in(row, 1)?)))?;
+        Ok(found.into_iter().filter(|(_, began)| self.store.made(began)).map(|(id, _)| id).collect())
     }
-}
-
-fn unproven_warning(id: &Id) -> String {
-    let show = empirica("show").arg(id.short());
-    format!("cannot tell who stored the record {id} under a session of this clone: {show}")
 }
 
 fn double_warning(id: &Id) -> String {
     let show = empirica("show").arg(id.short());
     format!("two versions of the record {id} are stored; the one with the greater bytes counts: {show}")
+}
+
+fn unproven_warning(id: &Id) -> String {
+    let show = empirica("show").arg(id.short());
+    format!("cannot tell who stored the record {id} under a session of this clone: {show}")
 }

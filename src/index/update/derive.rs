@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, Utc};
 use rusqlite::{Connection, params};
 
 use crate::fold::journal::{answers, goals, sessions};
@@ -19,6 +18,7 @@ use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Body, Id, Record, SessionId, Vector};
+use empirica_notes::store::Store;
 
 struct DerivedSession {
     session: Session,
@@ -37,19 +37,20 @@ struct DerivedSession {
 /// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` for each.
 pub fn derive_sessions(
     inserter: &RowInserter<'_>,
-    now: DateTime<Utc>,
+    store: &Store<'_>,
     tell: &mut dyn FnMut() -> Result<(), IndexError>,
 ) -> Result<(), IndexError> {
     inserter.touched.iter().try_for_each(|s| {
         tell()?;
-        let derived = derive(inserter, *s, schema::ahead(now))?;
+        let derived = derive(inserter, *s, store)?;
         write(inserter.db, *s, derived.as_ref(), inserter.is_new)
     })
 }
 
-/// `None` if the session has no record of its own; records of others may still concern it. Its newest record is one before `ahead`, in Unix
-/// milliseconds, unless it has none.
-fn derive(inserter: &RowInserter<'_>, s: i64, ahead: u64) -> Result<Option<DerivedSession>, IndexError> {
+/// `None` if the session has no record of its own; records of others may still concern it. Its newest record is not
+/// [ahead](schema::ahead) of the clock, unless all are. It began with the start that this clone made, whatever others stored under it.
+fn derive(inserter: &RowInserter<'_>, s: i64, store: &Store<'_>) -> Result<Option<DerivedSession>, IndexError> {
+    let ahead = schema::ahead(store.now());
     let RowInserter { db, texts, parsed, .. } = inserter;
     let row: Vec<u8> = db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
     let id = SessionId::parse(&schema::text(&row)).ok_or(IndexError::Lost)?;
@@ -67,7 +68,14 @@ fn derive(inserter: &RowInserter<'_>, s: i64, ahead: u64) -> Result<Option<Deriv
     records.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
     let all = || records.iter().copied();
     let own = || all().filter(|record| record.envelope.session.as_ref() == Some(&id));
-    let Some(session) = sessions(own()).remove(&id) else { return Ok(None) };
+    let Some(mut session) = sessions(own()).remove(&id) else { return Ok(None) };
+    let is_start = |record: &&Record| matches!(record.body, Body::SessionStart(_));
+    let made = || own().filter(|record| store.made(&record.envelope.id));
+    let began =
+        made().rfind(is_start).or_else(|| if own().any(|record| is_start(&record)) { None } else { made().next() });
+    if let Some(began) = began {
+        session.began = began.envelope.id.clone();
+    }
     let superseded = superseded(all());
     let session_records = SessionRecords::collect(all(), &id);
     let learned = |vector| session_records.as_ref().and_then(|session_records| learned(session_records, vector));

@@ -271,7 +271,7 @@ fn all_warnings(
     of_git: Vec<String>,
 ) -> Result<Vec<String>> {
     let absent = paths::files(context, "artifact", artifacts);
-    let doubts = context.index()?.doubts_of(&Body::Handoff(Box::new(handoff.clone())).quoted_claims())?;
+    let doubts = context.index()?.doubts(&Body::Handoff(Box::new(handoff.clone())).quoted_claims())?;
     Ok([of_git, content.warnings(session), absent, reported::warnings(context, handoff)?, doubts].concat())
 }
 

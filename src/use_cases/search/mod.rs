@@ -166,7 +166,7 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
             }
             let Ranked { words, found, widened, by_meaning } = ranked(context, &index, query, request, &mut warnings)?;
             let hits = hits(context, &index, &found, &words, request.plan)?;
-            warnings.extend(index.doubts(hits.iter().map(|hit| &hit.record))?);
+            warnings.extend(index.doubts(&hits.iter().map(|hit| hit.record.envelope.id.clone()).collect())?);
             (SearchResults::Hits { hits, widened, by_meaning }, found.total)
         }
     };

@@ -74,7 +74,7 @@ impl<T> Renderer<'_, T> {
 /// What marks the texts of claims.
 pub(crate) struct Marks<'c> {
     pub anchors: Anchors<'c>,
-    /// The records that were marked, and the claims that they quote.
+    /// The records that were marked.
     pub seen: BTreeSet<Id>,
 }
 
@@ -83,11 +83,11 @@ impl Marks<'_> {
     fn mark(&mut self, annotated: &mut AnnotatedCommit) -> Result<()> {
         let mut ids = BTreeSet::new();
         for record in annotated.namespaces().into_iter().flatten() {
+            self.seen.insert(record.envelope.id.clone());
             ids.insert(record.envelope.id.clone());
             ids.extend(record.body.quoted_claims());
         }
         let (places, rivals) = self.anchors.differing(&ids)?;
-        self.seen.extend(ids);
         if places.is_empty() && rivals.is_empty() {
             return Ok(());
         }

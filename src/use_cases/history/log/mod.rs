@@ -70,7 +70,7 @@ pub fn run<T: Send>(
         batches::show(&mut reader, most, renderer, marks.as_mut(), show)?;
     }
     if let Some(marks) = marks {
-        warnings.extend(context.index()?.doubts_of(&marks.seen)?);
+        warnings.extend(context.index()?.doubts(&marks.seen)?);
     }
     Ok(warnings)
 }

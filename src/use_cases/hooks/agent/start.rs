@@ -121,7 +121,7 @@ fn read(context: &CommandContext<'_>, event: &HookEvent) -> Result<Project> {
         None => Vec::new(),
     };
     let handed_over = handoff.iter().map(|listed| listed.envelope.id.clone()).collect();
-    warnings.extend(index.doubts_of(&handed_over)?);
+    warnings.extend(index.doubts(&handed_over)?);
     let record = handoff.as_ref().map(ListedHandoff::record);
     let signer = signers(context, &record)?.into_values().next();
     Ok(Project { overview, handed: handoff.zip(arrival), inbox, warnings, signer, gate })

@@ -116,7 +116,7 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
     found.add_near(context, false, |_| false)?;
     listing.iter().for_each(|listed| found.put(&listed.envelope.id, Relation::Handoff, OTHER));
     let known = ranked(context, found, ENTRIES, anchors)?;
-    warnings.extend(index.doubts(known.iter().map(|known| &known.record))?);
+    warnings.extend(index.doubts(&known.iter().map(|known| known.record.envelope.id.clone()).collect())?);
     Ok(WhyOutcome { spot, known, warnings })
 }
 

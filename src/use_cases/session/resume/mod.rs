@@ -3,6 +3,7 @@
 pub mod view;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::context::claims::anchors::Anchors;
 use crate::context::claims::signed::signers;
@@ -123,7 +124,9 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
     let with_handoff = out.iter_mut().filter(|resumed: &&mut ResumedSession| resumed.envelope.is_some());
     with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));
     let signed: Vec<Record> = out.iter().filter_map(ResumedSession::listed).map(|listed| listed.record()).collect();
-    warnings.extend(index.doubts(&signed)?);
+    let mut shown: BTreeSet<_> = signed.iter().flat_map(|record| record.body.quoted_claims()).collect();
+    shown.extend(signed.iter().map(|record| record.envelope.id.clone()));
+    warnings.extend(index.doubts(&shown)?);
     let mut signers = signers(context, &signed)?;
     for resumed in &mut out {
         resumed.signer = resumed.envelope.as_ref().and_then(|envelope| signers.remove(&envelope.id));
