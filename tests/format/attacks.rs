@@ -98,6 +98,13 @@ impl<'p> Team<'p> {
         self.add(name, vec![("100644", head, blob)]);
     }
 
+    /// Pushes these lines as the note of HEAD, and these redactions.
+    pub(super) fn redact(&self, name: &str, lines: &str, epoch: &str) {
+        let head = self.ours.head();
+        let [note, epoch] = [lines, epoch].map(|text| self.object("blob", text.as_bytes()));
+        self.add(name, vec![("100644", head, note), file("epoch", epoch)]);
+    }
+
     /// Runs the program within the limit of memory.
     pub(super) fn run(&self, arguments: &[&str]) -> RunOutput {
         let program = self.ours.program();
@@ -247,19 +254,22 @@ fn a_commit_that_unpacks_to_more_than_is_read_is_passed_over() {
 fn redactions_beyond_any_number_are_refused() {
     let place = Sandbox::new();
     let team = Team::new(&place);
-    let number = if is_long() { 1_000_000 } else { 60_000 };
-    let text: String = (0..number).map(|at| id(at) + "\n").collect();
-    let blob = team.object("blob", format!("9\n{text}").as_bytes());
-    team.add(JOURNAL, vec![file("epoch", blob)]);
-    let said = team.survives(128);
-    assert!(said.contains("redactions") && said.contains("more than 2 MiB"), "{said}");
+    let most = if is_long() { 1_000_000 } else { 60_000 };
+    // all are refused: what is merged leaves room for redactions of our own
+    for (number, limit) in [(30_000, "more than 1 MiB"), (most, "more than 2 MiB")] {
+        let text: String = (0..number).map(|at| id(at) + "\n").collect();
+        let blob = team.object("blob", format!("9\n{text}").as_bytes());
+        team.add(JOURNAL, vec![file("epoch", blob)]);
+        let said = team.survives(128);
+        assert!(said.contains("redactions") && said.contains(limit), "{said}");
+    }
 }
 
 #[test]
 fn redactions_of_what_nobody_has_hide_nothing() {
     let place = Sandbox::new();
     let team = Team::new(&place);
-    let number = if is_long() { 50_000 } else { 500 };
+    let number = if is_long() { 25_000 } else { 500 };
     let text: String = (0..number).map(|at| id(at) + "\n").collect();
     // no number is greater
     let blob = team.object("blob", format!("{}\n{text}", u64::MAX).as_bytes());
@@ -414,6 +424,75 @@ fn odd_refs_stop_only_themselves() {
     team.hub.git(["update-ref", "-d", JOURNAL]).ok();
     team.survives(0);
     assert!(team.is_sent(JOURNAL));
+}
+
+#[test]
+fn a_ref_that_is_no_notes_stops_only_itself() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let file = team.hub.git_out(["rev-parse", "main:README.md"]);
+    for (object, code) in [(file.clone(), 128), (team.hub.git_out(["rev-parse", "main^{tree}"]), 128)] {
+        team.hub.git(["update-ref", "--no-deref", JOURNAL, &object]).ok();
+        team.ours.json(["preflight", "-v", "know=0.4"]);
+        team.ours.run(["handoff", "-m", "more"]).ok();
+        team.survives(code);
+        assert!(team.is_sent(HANDOFFS));
+        // the object is the user's
+        let advice = team.ours.run(["doctor"]);
+        assert!(!format!("{}{}", advice.out, advice.err).contains("damaged-"), "{}", advice.out);
+    }
+}
+
+#[test]
+fn commits_with_dates_that_are_none_are_merged() {
+    for date in ["99999999999999999999 +0000", "abc", ""] {
+        let place = Sandbox::new();
+        let team = Team::new(&place);
+        let [tree, tip] =
+            [format!("{JOURNAL}^{{tree}}"), JOURNAL.to_owned()].map(|name| team.hub.git_out(["rev-parse", &name]));
+        let person = format!("m <m@x> {date}");
+        let text = format!("tree {tree}\nparent {tip}\nauthor {person}\ncommitter {person}\n\nx\n");
+        let commit = team.object("commit", text.as_bytes());
+        team.hub.git(["update-ref", JOURNAL, &commit]).ok();
+        team.ours.run(["finding", "meanwhile"]).ok();
+        team.survives(0);
+        assert!(team.is_sent(HANDOFFS), "{date}");
+        team.ours.run(["sync"]).ok();
+        assert!(team.is_sent(JOURNAL), "{date}");
+    }
+}
+
+#[test]
+fn names_that_no_tree_can_be_written_with_are_left_out() {
+    for name in ["a/", "/a", "a//b", "a/b"] {
+        for meanwhile in [false, true] {
+            let place = Sandbox::new();
+            let team = Team::new(&place);
+            let mut all = team.entries(JOURNAL);
+            all.push(("100644", name.to_owned(), team.object("blob", b"theirs")));
+            team.push(JOURNAL, &team.tree(all));
+            if meanwhile {
+                team.ours.run(["finding", "meanwhile"]).ok();
+                team.ours.run(["flush"]).ok();
+            }
+            team.survives(0);
+            team.ours.run(["sync"]).ok();
+            let before = team.ours.git_out(["rev-parse", "HEAD~1"]);
+            assert!(team.is_sent(JOURNAL) && team.hub.note(JOURNAL, &before).contains("later"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn footers_and_passages_without_end_are_read_once() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let number = if is_long() { 200_000 } else { 10_000 };
+    let footers: String = (0..number).map(|at| format!("-- empirica {} r150\n", id(at))).collect();
+    let passages: String = (0..number).map(|at| format!("passage {at}\n\n-- empirica: another note\n\n")).collect();
+    let blob = team.object("blob", format!("{footers}\n{passages}").as_bytes());
+    team.add("refs/notes/empirica/handoffs", vec![("100644", team.ours.head(), blob)]);
+    team.survives(0);
 }
 
 #[test]

@@ -7,6 +7,11 @@ use crate::agents::hook_payloads::At;
 use crate::mcp::server::Client;
 use crate::support::harness::Sandbox;
 
+fn sha256(line: &str) -> String {
+    use sha2::Digest as _;
+    sha2::Sha256::digest(line.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The id and the session of our finding, and the id of our handoff.
 fn ours(team: &Team<'_>) -> (String, String, String) {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -69,9 +74,64 @@ fn only_its_own_session_supersedes_a_handoff() {
     assert_eq!(team.ours.json(["handoff", "list"])["total_found"], 2);
     assert!(team.ours.git_out(["log", "-1", "--notes=empirica/handoffs"]).contains(&ours[28..]));
     assert_eq!(team.ours.json(["resume", "--session", &session])["sessions"][0]["handoff_id"], ours);
+    // nor does one by what nobody has
+    team.say(HANDOFFS, &[record(&id(7), "supersede", &json!({"of": ours, "by": id(99), "session": session}))]);
+    team.ours.run(["sync"]).ok();
+    assert_eq!(team.ours.json(["handoff", "list"])["total_found"], 2);
+    assert!(team.ours.run(["search", "ours", "--kind", "handoff"]).ok().out.contains(&ours[28..]));
     // a later one of the session does
     team.ours.run(["handoff", "-m", "ours again", "--context", "c", "--next", "n"]).ok();
     assert_eq!(team.ours.json(["handoff", "list"])["total_found"], 2);
+}
+
+#[test]
+fn a_retract_hides_no_handoff_and_nothing_that_only_its_session_takes_back() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let (_, session, handed_over) = ours(&team);
+    let goal = team.ours.json(["goal", "add", "ours to do"])["id"].as_str().expect("an id").to_owned();
+    team.ours.run(["sync"]).ok();
+    let retract = |number, of: &str, more: Value| {
+        let mut line = json!({"of": [of], "why": "so they say"});
+        more.as_object().expect("keys").clone().into_iter().for_each(|(key, value)| line[key] = value);
+        record(&id(number), "retract", &line)
+    };
+    let lines = [
+        retract(1, &handed_over, json!({})),
+        retract(2, &handed_over, json!({"session": session})),
+        retract(3, &goal, json!({})),
+    ];
+    team.say(JOURNAL, &lines);
+    team.say(HANDOFFS, &lines[..2]);
+    team.ours.run(["sync"]).ok();
+    assert_eq!(team.ours.json(["show"])["handoff_id"], handed_over);
+    assert_eq!(team.ours.json(["handoff", "list"])["total_found"], 1);
+    assert_eq!(team.ours.json(["resume"])["sessions"][0]["handoff_id"], handed_over);
+    assert!(team.ours.run(["log", "--handoffs"]).ok().out.contains(&handed_over[28..]));
+    assert!(team.ours.run(["goal", "list"]).ok().out.contains("ours to do"));
+    // its own session takes it back
+    team.ours.run(["undo"]).ok();
+    assert!(!team.ours.run(["goal", "list"]).ok().out.contains("ours to do"));
+}
+
+#[test]
+fn redactions_by_others_are_told() {
+    for with_hash in [false, true] {
+        let place = Sandbox::new();
+        let team = Team::new(&place);
+        let (_, _, handed_over) = ours(&team);
+        let head = team.ours.head();
+        let note = team.hub.git_out(["notes", "--ref", HANDOFFS, "show", &head]);
+        let forged = note.replace("\"ours\"", "\"theirs\"");
+        let hash = forged.lines().find(|line| line.contains(&handed_over)).map(sha256).expect("a line");
+        let row = if with_hash { format!("{handed_over} {hash} {}", id(7)) } else { handed_over.clone() };
+        let lines = if with_hash { forged } else { String::new() };
+        team.redact(HANDOFFS, &lines, &format!("1\n{row}\n"));
+        let told = team.ours.run(["sync"]).ok().err;
+        let warning = format!("others redacted records that were here, or texts in them: {}", &handed_over[28..]);
+        assert!(told.contains(&warning), "{with_hash}: {told}");
+        assert!(!team.ours.run(["sync"]).ok().err.contains("redacted"));
+    }
 }
 
 #[test]
@@ -98,14 +158,15 @@ fn a_second_version_of_a_record_is_shown_beside_the_first_and_warned_of() {
             &["search", "nothing like it"],
             &["why", "README.md"],
             &["log", "--handoffs"],
+            &["handoff", "list"],
             &["status"],
         ] {
             let said = team.ours.run(arguments).ok().err;
             assert!([&finding, &handed_over].iter().all(|id| said.contains(&warning(id))), "{arguments:?}: {said}");
         }
-        // in another clone it is found by the words and the places of each
+        // in another clone it is found by the words of each
         let other = team.ours.place.clone(&team.ours, "other", true);
-        for arguments in [&["search", "cache", "noon"][..], &["search", "hot"], &["why", "README.md"]] {
+        for arguments in [&["search", "cache", "noon"], &["search", "theirs", "hot"]] {
             let ran = other.run(arguments).ok();
             assert!(ran.out.contains(&finding[28..]) && ran.err.contains(&warning(&finding)), "{ran:?}");
         }
@@ -142,6 +203,7 @@ fn who_writes_under_a_session_of_this_clone_is_told_from_it() {
     for (arguments, forged) in [
         (&["resume"][..], newest.clone()),
         (&["log", "--handoffs"], newest.clone()),
+        (&["handoff", "list"], newest.clone()),
         (&["search", "cache", "noon"], id(1)),
         (&["why", "README.md"], id(1)),
     ] {

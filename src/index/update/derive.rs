@@ -69,14 +69,26 @@ fn derive(inserter: &RowInserter<'_>, s: i64, store: &Store<'_>) -> Result<Optio
     let all = || records.iter().copied();
     let own = || all().filter(|record| record.envelope.session.as_ref() == Some(&id));
     let Some(mut session) = sessions(own()).remove(&id) else { return Ok(None) };
-    let is_start = |record: &&Record| matches!(record.body, Body::SessionStart(_));
+    let is_start = |record: &&Record| match &record.body {
+        Body::SessionStart(_) => true,
+        Body::Redacted(redacted) => redacted.was == "session_start",
+        _ => false,
+    };
     let made = || own().filter(|record| store.made(&record.envelope.id));
     let began =
         made().rfind(is_start).or_else(|| if own().any(|record| is_start(&record)) { None } else { made().next() });
     if let Some(began) = began {
         session.began = began.envelope.id.clone();
     }
-    let superseded = superseded(all());
+    // what supersedes a handoff must be there
+    let is_there = |id: &Id| inserter.record(id).map(|found| found.is_some());
+    let mut counting = Vec::new();
+    for record in all() {
+        if !matches!(&record.body, Body::Supersede(by) if !is_there(&by.by)?) {
+            counting.push(record);
+        }
+    }
+    let superseded = superseded(counting);
     let session_records = SessionRecords::collect(all(), &id);
     let learned = |vector| session_records.as_ref().and_then(|session_records| learned(session_records, vector));
     let answered = answers(all());

@@ -378,17 +378,14 @@ impl<'f> RowInserter<'f> {
         let is_conflicting = versions.len() > 1;
         let Some((line, n)) = versions.pop_last() else { return Ok(()) };
         let Some(mut line) = ParsedLine::read(&line) else { return Ok(()) };
-        // found by the words and the places of each version, so that a later one hides none
-        let others: Vec<ParsedLine> = versions.keys().filter_map(|line| ParsedLine::read(line)).collect();
+        // found by the words of each version, so that none hides another
         if let Some(words) = &mut line.words {
-            others.iter().filter_map(|other| other.words.as_ref()).for_each(|more| words.push_str(&format!(" {more}")));
+            let others = versions.keys().filter_map(|line| ParsedLine::read(line)?.words);
+            others.for_each(|more| words.push_str(&format!(" {more}")));
         }
         // a retract inserts rows of what it names, too
         let r = self.last.0 + 1;
         self.insert(n, &line)?;
-        for other in &others {
-            self.anchors(r, &other.record.envelope, &other.record.body)?;
-        }
         for n in left.into_iter().filter(|other| *other != n) {
             self.db.prepare_cached("INSERT OR IGNORE INTO attached(r, n) VALUES(?, ?)")?.execute([r, n])?;
         }

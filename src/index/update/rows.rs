@@ -13,7 +13,7 @@ use empirica_notes::git::objects::content::inside;
 use empirica_notes::git::parse_oid;
 use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::journal::Finding;
-use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
+use empirica_notes::model::{Body, Envelope, Handoff, Id, Record, SessionId};
 
 impl RowInserter<'_> {
     /// Marks every session for rebuilding whose [`of_session`] includes a record. This includes records that share a
@@ -81,14 +81,18 @@ impl RowInserter<'_> {
     }
 
     /// As [`retracted`](empirica_notes::model::record::retracted).
-    fn is_retracted(&self, id: &[u8; 16], body: &Body) -> Result<bool, IndexError> {
+    fn is_retracted(&self, id: &[u8; 16], s: Option<i64>, record: &Record) -> Result<bool, IndexError> {
         // in a bulk insert, retractions are handled at the end
         if self.bulk.is_some() {
             return Ok(false);
         }
+        if !record.can_be_retracted(record.envelope.session.as_ref()) {
+            return Ok(false);
+        }
+        let any = record.is_retracted_by_any();
         // in this order: a plan that begins with all retracts reads them for each record
-        let find = "SELECT 1 FROM names x CROSS JOIN record o ON o.r = x.r WHERE x.id = ? AND o.kind = 'retract' AND (o.id > x.id OR ?)";
-        Ok(self.db.prepare_cached(find)?.exists(params![id, !matches!(body, Body::Retract(_))])?)
+        let find = "SELECT 1 FROM names x CROSS JOIN record o ON o.r = x.r WHERE x.id = ?1 AND o.kind = 'retract' AND (o.id > x.id OR ?2) AND (?3 OR o.s IS ?4)";
+        Ok(self.db.prepare_cached(find)?.exists(params![id, !matches!(record.body, Body::Retract(_)), any, s])?)
     }
 
     fn is_retract(&self, id: &Id) -> Result<bool, IndexError> {
@@ -122,10 +126,10 @@ impl RowInserter<'_> {
         self.last.0 += 1;
         let (r, envelope) = (self.last.0, &record.envelope);
         let id = schema::id(&envelope.id);
-        let is_retracted = self.is_retracted(&id, &record.body)?;
+        let s = envelope.session.as_ref().map(|session| self.session(session)).transpose()?;
+        let is_retracted = self.is_retracted(&id, s, record)?;
         let kind = record.body.kind();
         let state = if is_retracted { schema::GONE } else { "" };
-        let s = envelope.session.as_ref().map(|session| self.session(session)).transpose()?;
         let add =
             "INSERT INTO record(r, id, short, tail, kind, ai, s, note, version) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
         self.db.prepare_cached(add)?.execute(params![
@@ -224,13 +228,12 @@ impl RowInserter<'_> {
     }
 
     /// The anchors of a claim or of its confirmation.
-    pub(crate) fn anchors(&mut self, r: i64, envelope: &Envelope, body: &Body) -> Result<(), IndexError> {
+    fn anchors(&mut self, r: i64, envelope: &Envelope, body: &Body) -> Result<(), IndexError> {
         let of = if let Body::Confirm(confirm) = body { &confirm.of } else { &envelope.id };
         for (n, anchor) in body.anchors().iter().enumerate() {
             let (first, last) = anchor.lines.unzip();
             let blob = parse_oid(&anchor.blob);
-            let add =
-                "INSERT OR IGNORE INTO anchor(path, id, r, n, first, last, blob, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)";
+            let add = "INSERT INTO anchor(path, id, r, n, first, last, blob, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)";
             self.db.prepare_cached(add)?.execute(params![
                 anchor.path,
                 schema::id(of),

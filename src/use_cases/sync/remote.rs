@@ -114,7 +114,9 @@ impl RemoteSyncRun<'_, '_> {
             refs.retain(|compared| !unread.contains_key(&compared.name));
             let allowed = |name: &str| self.policy.allows(name);
             if refs.iter().any(|compared| !compared.equal && compared.theirs.is_some()) {
-                warnings.extend(store.remotes().unite(&refs, allowed)?);
+                let (told, failed) = store.remotes().unite(&refs, allowed)?;
+                warnings.extend(told);
+                unread.extend(failed);
             }
             let handoffs = data_ref(Namespace::Handoffs);
             if let Some(unsent) = outgoing.get(&handoffs).filter(|_| allowed(&handoffs)) {

@@ -5,7 +5,7 @@
 //! is split into passages by lines `-- empirica: another note`.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::model::Id;
 
@@ -26,9 +26,10 @@ fn read_footer(line: &str) -> Option<(Id, u32)> {
     Some((Id::parse(id)?, renderer.parse().ok()?))
 }
 
-fn opens(line: &str, id: &Id) -> bool {
-    line.strip_prefix("# ")
-        .is_some_and(|heading| heading.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == id.short()))
+/// The words of a heading that may be short ids; none of other lines.
+fn words_of_heading(line: &str) -> impl Iterator<Item = &str> {
+    let words = line.strip_prefix("# ").unwrap_or_default().split(|c: char| !c.is_ascii_alphanumeric());
+    words.filter(|word| word.len() == 8)
 }
 
 /// Prefixes of the lines of a session's block.
@@ -124,14 +125,20 @@ impl Parsed {
     fn read(&mut self, note: &str) {
         let lines: Vec<&str> = note.split('\n').collect();
         let mut outside = 0;
+        // the last heading with each word, since the last block
+        let mut headings: HashMap<&str, usize> = HashMap::new();
         for (at, line) in lines.iter().enumerate() {
-            let Some((id, renderer)) = read_footer(line) else { continue };
+            headings.extend(words_of_heading(line).map(|word| (word, at)));
             // no block spans a separator: two passages stay two
-            let mut above = (outside..at).rev().take_while(|&line| lines[line] != SEPARATOR);
-            let Some(start) = above.find(|&line| opens(lines[line], &id)) else { continue };
+            if *line == SEPARATOR {
+                headings.clear();
+            }
+            let Some((id, renderer)) = read_footer(line) else { continue };
+            let Some(start) = headings.get(id.short()).copied() else { continue };
             self.add_passages(&lines[outside..start]);
             self.add_block(Block { renderer, id, text: lines[start..=at].join("\n") });
             outside = at + 1;
+            headings.clear();
         }
         self.add_passages(&lines[outside..]);
     }
@@ -139,7 +146,7 @@ impl Parsed {
     fn write(&self) -> String {
         let is_continued = |passage: &str| {
             let longer = format!("{passage}\n\n");
-            self.passages.iter().any(|other| other.starts_with(&longer))
+            self.passages.range(longer.clone()..).next().is_some_and(|next| next.starts_with(&longer))
         };
         let blocks = self.in_order().into_iter().map(|block| block.text.as_str());
         let mut out = blocks.collect::<Vec<_>>().join("\n\n");

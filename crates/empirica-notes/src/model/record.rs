@@ -396,6 +396,50 @@ impl Record {
     }
 }
 
+impl Record {
+    /// Whether a retract of this session counts for it. A handoff, and the course of a session, stay; what else was logged, its own
+    /// session takes back, unless [any](Self::is_retracted_by_any) can.
+    pub fn can_be_retracted(&self, by: Option<&SessionId>) -> bool {
+        use Body::{Accept, Checkpoint, Digest, Handoff, Redacted, SessionEnd, SessionStart, Transcript};
+        let stays = matches!(
+            self.body,
+            Accept(_)
+                | Checkpoint(_)
+                | Digest(_)
+                | Handoff(_)
+                | Redacted(_)
+                | SessionEnd(_)
+                | SessionStart(_)
+                | Transcript(_)
+        );
+        !stays && (self.is_retracted_by_any() || self.envelope.session.as_ref() == by)
+    }
+
+    /// Whether a retract of any session counts for it: for a claim, a source or a retract.
+    pub fn is_retracted_by_any(&self) -> bool {
+        CLAIMS.contains(&self.body.kind()) || matches!(self.body, Body::Source(_) | Body::Retract(_))
+    }
+}
+
+/// The ids that the retracts among these records retract, as [`retracted`] says, as far as these [can be](Record::can_be_retracted);
+/// what is not among the records can.
+pub fn retracted_among<'r>(
+    retracts: impl IntoIterator<Item = &'r Record>,
+    record_of: impl Fn(&Id) -> Option<&'r Record>,
+    known: &BTreeSet<Id>,
+) -> BTreeSet<Id> {
+    let named = retracts.into_iter().filter_map(|record| match &record.body {
+        Body::Retract(retract) => {
+            let by = record.envelope.session.as_ref();
+            let counts = |of: &&Id| record_of(of).is_none_or(|named| named.can_be_retracted(by));
+            Some((&record.envelope.id, retract.of.iter().filter(counts).cloned().collect()))
+        }
+        _ => None,
+    });
+    let named: Vec<(&Id, Vec<Id>)> = named.collect();
+    retracted(named.iter().map(|(id, of)| (*id, of.as_slice())), known).into_iter().cloned().collect()
+}
+
 /// The ids that these retracts, each with what it names, retract. One that a newer one retracts does not count. `known` are
 /// retracted by others. The same for any order.
 pub fn retracted<'r>(

@@ -82,6 +82,8 @@ pub struct Store<'a> {
     reach: RefCell<Reach>,
     /// Redacted texts, removed from everything this process writes.
     forgotten: RefCell<crate::format::redact::RedactedTexts>,
+    /// The ids of records whose texts redactions of others took from the local refs.
+    redacted_by_others: RefCell<BTreeSet<String>>,
 }
 
 /// Reads records from the local refs, the tracking refs and the logs at once; writes no note.
@@ -168,6 +170,7 @@ impl<'a> Store<'a> {
             render,
             reach: RefCell::default(),
             forgotten: RefCell::default(),
+            redacted_by_others: RefCell::default(),
             repo,
         })
     }

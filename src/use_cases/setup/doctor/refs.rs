@@ -11,6 +11,7 @@ use crate::use_cases::sync::policy::destinations;
 use empirica_notes::error::empirica;
 use empirica_notes::error::quote;
 use empirica_notes::git::history::reach::check_reachable;
+use empirica_notes::git::objects::integrity::Integrity;
 use empirica_notes::git::refs::{damaged_packed_refs, deletion, locks};
 use empirica_notes::git::remotes::tracking_name;
 use empirica_notes::git::{Oid, Repository};
@@ -203,7 +204,9 @@ fn damaged_history(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
 
 /// Adds the commands that move away the files of damaged objects, so that intact ones can replace them.
 fn move_objects(repo: &Repository, ids: impl IntoIterator<Item = Oid>, check: DoctorCheck) -> DoctorCheck {
-    let files = ids.into_iter().take(16).map(|id| {
+    // what is no note, or no commit, may be an object of the user's
+    let integrity = Integrity::new(repo);
+    let files = ids.into_iter().filter(|id| !integrity.is_intact(*id)).take(16).map(|id| {
         let hex = id.to_string();
         (repo.objects().join(&hex[..2]).join(&hex[2..]), repo.common_dir().join(format!("damaged-{hex}")))
     });

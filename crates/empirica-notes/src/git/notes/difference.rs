@@ -37,7 +37,7 @@ pub struct Differences {
     pub notes: BTreeMap<Oid, Sides<Vec<Oid>>>,
     /// The differing entries other than notes, by path; without [those in the place of notes](is_in_place).
     pub others: BTreeMap<Vec<u8>, Sides<Option<Other>>>,
-    /// Whether differing notes are both flat and fanned out, which git cannot merge, or another entry is in the place of notes.
+    /// Whether differing notes are both flat and fanned out, which git cannot merge, or an entry is in the place of notes, or has no name that can be written.
     pub mixed: Sides<bool>,
 }
 
@@ -121,7 +121,7 @@ impl Walk<'_> {
                 // notes of the same objects begin with the same two digits, flat or fanned out
                 if self.is_fan(&entry, hex) || self.target(&entry, hex).is_some() {
                     groups.entry(entry.name[..2].to_vec()).or_default()[side].push(entry);
-                } else if is_in_place(&entry.name, hex.len(), self.repo.hex_len()) {
+                } else if is_in_place(&entry.name, hex.len(), self.repo.hex_len()) || is_no_name(&entry.name) {
                     in_place[side].push(entry);
                 } else {
                     others.entry(entry.name.clone()).or_default()[side].push(entry);
@@ -174,7 +174,11 @@ impl Walk<'_> {
                 let mut inner: Grouped = BTreeMap::new();
                 for (side, tree) in [first, second].into_iter().enumerate() {
                     for entry in self.load(side, Some(tree))? {
-                        inner.entry(entry.name.clone()).or_default()[side].push(entry);
+                        if is_no_name(&entry.name) {
+                            self.out.mixed[side] = true;
+                        } else {
+                            inner.entry(entry.name.clone()).or_default()[side].push(entry);
+                        }
                     }
                 }
                 self.others(inner, &path)?;
@@ -188,6 +192,11 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether an entry can have no such name, so that no tree with it can be written.
+pub(crate) fn is_no_name(name: &[u8]) -> bool {
+    name.is_empty() || name.contains(&b'/')
 }
 
 /// Whether a name below `above` digits of fan-out is that of a note or of a folder of notes. Where an entry with such a name is neither,

@@ -12,7 +12,7 @@ use gix::objs::tree::EntryKind;
 use gix::objs::{FindExt, WriteTo as _};
 
 use crate::error::{Error, Result, io_cause, refuses_writes};
-use crate::git::notes::difference::{Other, is_hex, is_path_in_place, join};
+use crate::git::notes::difference::{Other, is_hex, is_no_name, is_path_in_place, join};
 use crate::git::notes::repeats::Repeats;
 use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
@@ -107,8 +107,10 @@ pub fn rebuild_tree(
     };
     let opened = if lay_out { Ok(normalized(repo, base, unite)?) } else { State::new(base, repo) };
     let tree = match opened.and_then(apply) {
-        // duplicates show only when reached
-        Err(error) if error.is_corrupted() && !lay_out => apply(normalized(repo, base, unite)?),
+        // duplicates, and names that cannot be written, show only when reached
+        Err(error) if !lay_out && !io_cause(&error).is_some_and(refuses_writes) => {
+            apply(normalized(repo, base, unite)?)
+        }
         other => other,
     };
     let broken = |error| failed(repo, base, error);
@@ -167,7 +169,7 @@ pub fn root_file(repo: &Repository, tree: Oid, name: &str) -> Result<Option<Oid>
 
 /// A tree with the same notes and other entries, without duplicate notes and without others in the place of notes.
 pub(crate) fn normalized(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
-    let Entries { notes, others } = entries(repo, tree)?;
+    let Entries { notes, others, .. } = entries(repo, tree)?;
     let mut united: BTreeMap<Oid, Vec<Oid>> = Default::default();
     for (target, blob) in notes {
         united.entry(target).or_default().push(blob);
@@ -204,6 +206,8 @@ pub struct Entries {
     pub notes: Vec<(Oid, Oid)>,
     /// The other entries by path, which need not be UTF-8.
     others: Vec<(Vec<u8>, Other)>,
+    /// Those of them with a name that no tree can be written with.
+    odd: Vec<(Vec<u8>, Other)>,
 }
 
 impl Entries {
@@ -224,7 +228,7 @@ pub fn entries_skipping_unreadable(
     tree: Oid,
     lost: &mut dyn FnMut(Oid, Error) -> Result<()>,
 ) -> Result<Entries> {
-    let Entries { mut notes, mut others } = Entries::default();
+    let Entries { mut notes, mut others, mut odd } = Entries::default();
     let mut pending = vec![(tree, String::new(), Vec::new())];
     let mut buffer = Vec::new();
     let mut repeats = Repeats::default();
@@ -246,18 +250,20 @@ pub fn entries_skipping_unreadable(
             match target {
                 _ if entry.mode.is_tree() && is_fan => pending.push((other.id, joined, path)),
                 Some(target) if entry.mode.is_blob() => notes.push((target, other.id)),
+                _ if is_no_name(entry.filename) => odd.push((path, other)),
                 _ => others.push((path, other)),
             }
         }
     }
-    Ok(Entries { notes, others })
+    Ok(Entries { notes, others, odd })
 }
 
 /// All files of a notes tree other than notes, with their paths, including those in subtrees. Fails if one is in it too
 /// often.
 pub fn files(repo: &Repository, tree: Oid) -> Result<Vec<(Vec<u8>, Other)>> {
     let mut out = Vec::new();
-    let mut pending = entries(repo, tree)?.others;
+    let Entries { others: mut pending, odd, .. } = entries(repo, tree)?;
+    pending.extend(odd);
     let mut buffer = Vec::new();
     let mut repeats = Repeats::default();
     while let Some((path, other)) = pending.pop() {

@@ -68,6 +68,12 @@ impl<'r> Integrity<'r> {
         self.histories[&commit]
     }
 
+    /// Whether an object is here and has the content of its id, whatever its kind.
+    pub fn is_intact(&self, id: Oid) -> bool {
+        let Ok(object) = self.repo.gix().find_object(id) else { return false };
+        gix::objs::compute_hash(id.kind(), object.kind, &object.data).is_ok_and(|hash| hash == id)
+    }
+
     /// Whether a tree entry and all it reaches are readable.
     pub fn has_whole(&mut self, entry: Other) -> bool {
         let (mut seen, mut pending) = (HashSet::new(), vec![entry]);

@@ -151,7 +151,8 @@ impl Repository {
 
     /// The date of a commit, in seconds since 1970.
     pub fn commit_seconds(&self, commit: Oid) -> Result<i64> {
-        let read = || Ok(self.inner.find_commit(commit)?.time()?.seconds);
+        // a date that is none counts as 0, as for git
+        let read = || Ok(self.inner.find_commit(commit)?.time().map_or(0, |time| time.seconds));
         read().map_err(|error: gix::Error| unreadable(commit, error))
     }
 

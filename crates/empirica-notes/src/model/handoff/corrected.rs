@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::handoff::Item;
 use crate::model::journal::{DeadEnd, Decision, Mistake};
-use crate::model::record::retracted;
+use crate::model::record::retracted_among;
 use crate::model::{Body, Digest, Handoff, Id, Record};
 
 impl Body {
@@ -152,11 +152,12 @@ fn replace<'r, T>(
 
 /// What the retracts in force among the records of a note name.
 pub fn gone_by<'r>(records: impl IntoIterator<Item = &'r Record>) -> BTreeSet<Id> {
-    let retracts = records.into_iter().filter_map(|record| match &record.body {
-        Body::Retract(retract) => Some((&record.envelope.id, retract.of.as_slice())),
-        _ => None,
-    });
-    retracted(retracts, []).into_iter().cloned().collect()
+    let records: Vec<&Record> = records.into_iter().collect();
+    if !records.iter().any(|record| matches!(record.body, Body::Retract(_))) {
+        return BTreeSet::new();
+    }
+    let by_id: BTreeMap<&Id, &Record> = records.iter().map(|record| (&record.envelope.id, *record)).collect();
+    retracted_among(records.iter().copied(), |id| by_id.get(id).copied(), &BTreeSet::new())
 }
 
 /// Leaves out of the handoffs and digests of a note what is no longer in force.

@@ -12,7 +12,7 @@ use crate::format::lines;
 use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
 use crate::model::handoff::corrected::gone_by;
 use crate::model::handoff::superseded::superseded;
-use crate::model::record::retracted;
+use crate::model::record::retracted_among;
 use crate::model::{Body, Id, Namespace, Record, SessionId};
 use crate::store::log;
 use crate::store::log::PendingRecord;
@@ -41,8 +41,8 @@ pub struct Scan {
     pub retracted: BTreeSet<Id>,
     /// Ids of records of a version or kind that this program does not know.
     pub unknown: BTreeSet<String>,
-    /// What the retracts among the records name.
-    retracts: BTreeMap<Id, Vec<Id>>,
+    /// The retracts among the records.
+    retracts: BTreeSet<Id>,
 }
 
 impl Scan {
@@ -55,10 +55,8 @@ impl Scan {
 
     /// Adds a line and the record decoded from it.
     pub fn put(&mut self, line: Vec<u8>, entry: RecordEntry) {
-        if let Body::Retract(retract) = &entry.record.body
-            && self.line(&entry.record.envelope.id).is_none_or(|stored| line.as_slice() > stored)
-        {
-            self.retracts.insert(entry.record.envelope.id.clone(), retract.of.clone());
+        if matches!(entry.record.body, Body::Retract(_)) {
+            self.retracts.insert(entry.record.envelope.id.clone());
         }
         match self.entries.entry(entry.record.envelope.id.clone()) {
             btree_map::Entry::Vacant(free) => drop(free.insert((line, entry))),
@@ -88,7 +86,7 @@ impl Scan {
 
     /// The retracted records, oldest first.
     pub fn retracted(&self) -> impl Iterator<Item = &Record> {
-        self.hidden().into_iter().filter_map(|id| Some(&self.get(id)?.record))
+        self.hidden().into_iter().filter_map(|id| Some(&self.get(&id)?.record))
     }
 
     /// Leaves out of handoffs and digests the claims that are no longer in force, by the retracts in the same notes.
@@ -96,7 +94,7 @@ impl Scan {
         if self.retracts.is_empty() {
             return self;
         }
-        let retracts: Vec<RecordEntry> = self.retracts.keys().filter_map(|id| self.get(id)).cloned().collect();
+        let retracts: Vec<RecordEntry> = self.retracts.iter().filter_map(|id| self.get(id)).cloned().collect();
         for (_, entry) in self.entries.values_mut() {
             if entry.record.body.quotes() {
                 let beside = retracts.iter().filter(|retract| !retract.on.is_disjoint(&entry.on));
@@ -107,8 +105,9 @@ impl Scan {
         self
     }
 
-    fn hidden(&self) -> BTreeSet<&Id> {
-        retracted(self.retracts.iter().map(|(id, of)| (id, of.as_slice())), &self.retracted)
+    fn hidden(&self) -> BTreeSet<Id> {
+        let record_of = |id: &Id| self.get(id).map(|entry| &entry.record);
+        retracted_among(self.retracts.iter().filter_map(record_of), record_of, &self.retracted)
     }
 
     /// A record, even if retracted.

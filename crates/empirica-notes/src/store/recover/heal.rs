@@ -2,11 +2,11 @@
 //!
 //! Contents are compared, never ancestry: a fast-forward can remove notes, too.
 
-use crate::error::Result;
+use crate::error::{Result, empirica};
 use crate::format::lines;
 use crate::git::notes::difference::differences;
 use crate::git::{NotesTree, Oid, notes};
-use crate::model::Namespace;
+use crate::model::{Id, Namespace};
 use crate::store::redact::forget::Removal;
 use crate::store::redact::progress::{Forgetting, Redacting};
 use crate::store::redact::tombstones::{NoteFormat, Tombstones};
@@ -14,6 +14,9 @@ use crate::store::write::flush::Notes;
 use crate::store::write::session_notes;
 use crate::store::write::tips::Tips;
 use crate::store::{MARKDOWN_REF, Recovery, TRACKING, data_ref, own_refs, tracked};
+
+/// Most records that a warning names.
+const TOLD: usize = 5;
 
 impl Recovery<'_> {
     /// Whether all refs are at the saved tips. An unreadable ref is not.
@@ -59,7 +62,21 @@ impl Recovery<'_> {
             tips.save(&self.store.paths);
             Forgetting::remove(&self.store.paths)?;
         }
+        self.tell_redactions(warnings);
         Ok(tips)
+    }
+
+    /// A warning of the records whose texts redactions of others took; they are in no other place.
+    pub(crate) fn tell_redactions(&self, warnings: &mut Vec<String>) {
+        let ids: Vec<Id> = self.store.redacted_by_others.take().iter().filter_map(|id| Id::parse(id)).collect();
+        let Some(first) = ids.first() else { return };
+        let shown: Vec<&str> = ids.iter().take(TOLD).map(Id::short).collect();
+        let more = if ids.len() > TOLD { format!(" and {} more", ids.len() - TOLD) } else { String::new() };
+        let show = empirica("show").arg(first.short());
+        warnings.push(format!(
+            "others redacted records that were here, or texts in them: {}{more}: {show}",
+            shown.join(", ")
+        ));
     }
 
     /// The united redactions of those of these tips that exist here.
@@ -110,6 +127,8 @@ impl Recovery<'_> {
             // the command that started it has failed
             forgetting = Forgetting::default();
         }
+        let taken = lines.iter().filter_map(|line| lines::id(line)).filter(|id| !own.redacted.contains_key(*id));
+        self.store.redacted_by_others.borrow_mut().extend(taken.map(str::to_owned));
         let is_more = !lines.is_subset(&forgetting.lines);
         forgetting.lines.extend(lines);
         if forgetting.lines.is_empty() {

@@ -12,6 +12,9 @@ use crate::store::MARKDOWN_REF;
 /// The size limit of the file, in bytes.
 const MAX_FILE_BYTES: u64 = 2 << 20;
 
+/// The size limit of the file after a merge: there is room for redactions of our own.
+const MAX_MERGED_BYTES: usize = 1 << 20;
+
 /// The name of the file at the root of a notes tree.
 pub const NAME: &str = "epoch";
 
@@ -69,11 +72,18 @@ impl Tombstones {
     pub fn of_tree(repo: &Repository, tree: Oid) -> Result<Self> {
         let Some(file) = notes::root_file(repo, tree, NAME)? else { return Ok(Tombstones::default()) };
         if repo.object_size(file) > MAX_FILE_BYTES {
-            return Err(Error::storage(format!("cannot read the redactions {file}: they have more than 2 MiB"))
-                .suggest("See who committed them; the ref must be set back where it comes from.")
-                .command(COMMITTERS));
+            return Err(too_many(format!("cannot read the redactions {file}: they have more than 2 MiB")));
         }
         Ok(repo.read_blob(file)?.map_or_else(Tombstones::default, |text| Self::parse(&text)))
+    }
+
+    /// The union with fetched redactions. Fails if it adds any and has more than 1 MiB.
+    pub fn merged(&self, theirs: &Self) -> Result<Self> {
+        let all = self.united(theirs);
+        if self.lacks(&all) && all.text().len() > MAX_MERGED_BYTES {
+            return Err(too_many("cannot merge the redactions: they have more than 1 MiB".to_owned()));
+        }
+        Ok(all)
     }
 
     /// The redactions of a notes commit; none for `None`.
@@ -175,6 +185,12 @@ impl Tombstones {
     pub fn gone(&self) -> impl Iterator<Item = &str> {
         self.redacted.iter().filter(|(id, redacted)| redacted.of.contains(*id)).map(|(id, _)| id.as_str())
     }
+}
+
+fn too_many(message: String) -> Error {
+    Error::storage(message)
+        .suggest("See who committed them; the ref must be set back where it comes from.")
+        .command(COMMITTERS)
 }
 
 /// The placeholder for the hash of a redacted record, if other ids follow.

@@ -57,8 +57,9 @@ impl Remotes<'_> {
             let is_present = present.is_none_or(|present| present.contains(&tracked));
             let ours = self.store.repo.find_ref(&name)?;
             let theirs = if is_present { self.store.repo.find_ref(&tracked)? } else { None };
-            let equal = ours == theirs
-                || (ours.is_some() && theirs.is_some() && self.store.tree(ours)? == self.store.tree(theirs)?);
+            // what cannot be read differs
+            let same_tree = || matches!((self.store.tree(ours), self.store.tree(theirs)), (Ok(a), Ok(b)) if a == b);
+            let equal = ours == theirs || (ours.is_some() && theirs.is_some() && same_tree());
             Ok(RefComparison { name, ours, theirs, equal })
         };
         own_refs().into_iter().map(compare).collect()
@@ -172,17 +173,24 @@ impl Remotes<'_> {
 
     /// Unites the remote's tips into the local refs for which `publish` returns true, so that they can be pushed as
     /// fast-forwards. Returns warnings for the user.
-    pub fn unite(&self, comparisons: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    pub fn unite(
+        &self,
+        comparisons: &[RefComparison],
+        publish: impl Fn(&str) -> bool,
+    ) -> Result<(Vec<String>, BTreeMap<String, Error>)> {
         let mut warnings = Vec::new();
         let _lock = self.store.locked()?;
         let mut tips = self.store.recovery().heal_locked(&mut warnings)?;
-        let mut outcome = Ok(());
+        let mut failed = BTreeMap::new();
         for comparison in comparisons {
             let Some(theirs) = comparison.theirs.filter(|_| publish(&comparison.name)) else { continue };
-            outcome = outcome.and(self.store.recovery().unite_tip(&comparison.name, theirs, true, &mut tips));
+            if let Err(error) = self.store.recovery().unite_tip(&comparison.name, theirs, true, &mut tips) {
+                failed.insert(comparison.name.clone(), error);
+            }
         }
         tips.save(&self.store.paths);
-        outcome.map(|()| warnings)
+        self.store.recovery().tell_redactions(&mut warnings);
+        Ok((warnings, failed))
     }
 
     /// The update that pushes a local ref; `None` without a local tip. It is forced only if a redaction cut off the

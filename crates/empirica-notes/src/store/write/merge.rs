@@ -56,7 +56,7 @@ impl Writer<'_> {
         let repo = self.store.repo;
         let found = differences(repo, first, second)?;
         let tombstones = [Tombstones::of_tree(repo, first)?, Tombstones::of_tree(repo, second)?];
-        let all = tombstones[0].united(&tombstones[1]);
+        let all = tombstones[0].merged(&tombstones[1])?;
         let missing = [tombstones[0].missing(&all), tombstones[1].missing(&all)];
         let mut equals = [!found.mixed[0], !found.mixed[1]];
         let mut united: BTreeMap<Oid, Option<Oid>> = BTreeMap::new();
@@ -122,6 +122,11 @@ impl Writer<'_> {
                 self.store.observe_ids(lines::split(&text));
             }
             let counts = form.without(text.clone(), &missing[side]);
+            if side == 0 && form == NoteFormat::Lines && counts != text {
+                let left: BTreeSet<&[u8]> = lines::split(&counts).collect();
+                let dropped = lines::split(&text).filter(|line| !left.contains(line) && !redact::is_stub(line));
+                self.store.redacted_by_others.borrow_mut().extend(dropped.filter_map(lines::id).map(str::to_owned));
+            }
             // a note without counting lines is dropped
             if counts == text || !counts.is_empty() {
                 united = Some(united.map_or_else(|| counts.clone(), |united| form.unite()(&united, &counts)));
