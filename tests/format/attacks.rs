@@ -484,6 +484,25 @@ fn names_that_no_tree_can_be_written_with_are_left_out() {
 }
 
 #[test]
+fn claims_about_many_ranges_of_a_large_text_take_no_memory_each() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    team.ours.commit("big.txt", &"x\n".repeat(1_900_000), "Add a large text");
+    let claims: Vec<String> = (0..if is_long() { 300 } else { 12 })
+        .map(|at| {
+            let anchor = json!({"path": "big.txt", "lines": [1 + at, 2_000 + at * 7], "blob": "0".repeat(40), "hash": format!("{at:016x}")});
+            record(&id(at), "finding", &json!({"text": "theirs at noon", "anchors": [anchor]}))
+        })
+        .collect();
+    team.say(JOURNAL, &claims);
+    team.ours.run(["sync"]).ok();
+    for arguments in [&["why", "big.txt"][..], &["search", "theirs", "noon"], &["status", "--all"], &["bootstrap"]] {
+        let ran = team.run(arguments);
+        assert_eq!(ran.code, 0, "{arguments:?}: {:.1000}", ran.err);
+    }
+}
+
+#[test]
 fn footers_and_passages_without_end_are_read_once() {
     let place = Sandbox::new();
     let team = Team::new(&place);

@@ -14,6 +14,9 @@ use crate::model::hash::{PRIME, fnv};
 /// How long two versions of a file are compared; what is not compared by then differs.
 const COMPARING: Duration = Duration::from_millis(200);
 
+/// Beyond this number of hashes (16 bytes each), those of other numbers of lines are not kept.
+const KEPT: usize = 1 << 20;
+
 /// A place in the code, with its text at the time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Anchor {
@@ -62,7 +65,7 @@ pub struct TextLines {
     lines: Vec<u64>,
     /// The hash of the lines before each, and of all.
     before: Vec<u64>,
-    /// By number of lines; made when they are looked for.
+    /// By number of lines; made when they are looked for, and kept as long as there is room.
     windows: RefCell<HashMap<usize, Rc<Windows>>>,
 }
 
@@ -114,7 +117,11 @@ impl TextLines {
         if first == 0 || size > self.lines.len() {
             return None;
         }
-        let windows = Rc::clone(self.windows.borrow_mut().entry(size).or_insert_with(|| {
+        let mut kept = self.windows.borrow_mut();
+        if !kept.contains_key(&size) && kept.values().map(|windows| windows.len()).sum::<usize>() > KEPT {
+            kept.clear();
+        }
+        let windows = Rc::clone(kept.entry(size).or_insert_with(|| {
             let all = (0..=self.lines.len() - size).filter_map(|at| Some((self.window(at, at + size)?, at as u32 + 1)));
             let mut windows: Windows = all.collect();
             windows.sort_unstable();
