@@ -82,7 +82,7 @@ pub struct Store<'a> {
     reach: RefCell<Reach>,
     /// Redacted texts, removed from everything this process writes.
     forgotten: RefCell<crate::format::redact::RedactedTexts>,
-    /// The ids of records whose texts redactions of others took from the local refs.
+    /// The ids of local records that redactions of others removed or rewrote, not yet told.
     redacted_by_others: RefCell<BTreeSet<String>>,
 }
 

@@ -37,7 +37,8 @@ pub struct Differences {
     pub notes: BTreeMap<Oid, Sides<Vec<Oid>>>,
     /// The differing entries other than notes, by path; without [those in the place of notes](is_in_place).
     pub others: BTreeMap<Vec<u8>, Sides<Option<Other>>>,
-    /// Whether differing notes are both flat and fanned out, which git cannot merge, or an entry is in the place of notes, or has no name that can be written.
+    /// Whether differing notes are both flat and fanned out, which git cannot merge, or an entry is in the place of notes, or has a
+    /// name that cannot be written.
     pub mixed: Sides<bool>,
 }
 
@@ -128,9 +129,9 @@ impl Walk<'_> {
                 }
             }
         }
-        (0..2)
-            .filter(|_| in_place[0] != in_place[1])
-            .for_each(|side| self.out.mixed[side] |= !in_place[side].is_empty());
+        if in_place[0] != in_place[1] {
+            (0..2).for_each(|side| self.out.mixed[side] |= !in_place[side].is_empty());
+        }
         for (key, sides) in groups.into_iter().filter(|(_, [first, second])| first != second) {
             let inner = format!("{hex}{}", String::from_utf8_lossy(&key));
             let path = join(path, &key);

@@ -89,7 +89,7 @@ fn failed(repo: &Repository, tree: Oid, error: gix::Error) -> Error {
     if is_write { repo.unwritable(error) } else { unreadable(tree, error) }
 }
 
-/// Builds a tree from `base`, with notes set to existing blobs or removed, and other entries set by path, unless it is the place of notes. A
+/// Builds a tree from `base`, with notes set to existing blobs or removed, and other entries set by path, unless that is a place of notes. A
 /// function of its input. `lay_out` first normalizes a tree that is both flat and fanned out, or has another entry in the place of notes.
 pub fn rebuild_tree(
     repo: &Repository,
@@ -206,7 +206,7 @@ pub struct Entries {
     pub notes: Vec<(Oid, Oid)>,
     /// The other entries by path, which need not be UTF-8.
     others: Vec<(Vec<u8>, Other)>,
-    /// Those of them with a name that no tree can be written with.
+    /// Other entries whose names cannot be written.
     odd: Vec<(Vec<u8>, Other)>,
 }
 

@@ -66,7 +66,7 @@ impl Recovery<'_> {
         Ok(tips)
     }
 
-    /// A warning of the records whose texts redactions of others took; they are in no other place.
+    /// Warns, once, of the records that redactions of others removed or rewrote.
     pub(crate) fn tell_redactions(&self, warnings: &mut Vec<String>) {
         let ids: Vec<Id> = self.store.redacted_by_others.take().iter().filter_map(|id| Id::parse(id)).collect();
         let Some(first) = ids.first() else { return };
