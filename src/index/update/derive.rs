@@ -74,9 +74,11 @@ fn derive(inserter: &RowInserter<'_>, s: i64, store: &Store<'_>) -> Result<Optio
         Body::Redacted(redacted) => redacted.was == "session_start",
         _ => false,
     };
-    let made = || own().filter(|record| store.made(&record.envelope.id));
-    let began =
-        made().rfind(is_start).or_else(|| if own().any(|record| is_start(&record)) { None } else { made().next() });
+    let is_made = |record: &&Record| store.made(&record.envelope.id);
+    let began = match own().any(|record| is_start(&record)) {
+        true => own().rfind(|record| is_start(record) && is_made(record)),
+        false => own().find(is_made),
+    };
     if let Some(began) = began {
         session.began = began.envelope.id.clone();
     }

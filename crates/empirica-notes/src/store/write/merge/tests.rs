@@ -1,7 +1,7 @@
 //! The union of notes trees in a real repository: independent of the order, the same commit from both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
@@ -118,6 +118,15 @@ fn the_union_of_trees_is_commutative_and_associative() {
     outcome.unwrap();
 }
 
+/// A tree with these entries: mode, name, object.
+fn mktree(at: &Path, entries: &[(&str, &str, Oid)]) -> Oid {
+    let kind = |mode: &str| if mode == "040000" { "tree" } else { "blob" };
+    let line = |(mode, name, id): &(&str, &str, Oid)| format!("{mode} {} {id}\t{name}\n", kind(mode));
+    let listed: String = entries.iter().map(line).collect();
+    let made = output_with_input(git(at).arg("mktree"), listed.into_bytes()).unwrap();
+    parse_oid(String::from_utf8(made).unwrap().trim()).unwrap()
+}
+
 /// Found by fuzzing: a folder with a fan-out name and other content, next to a flat note, was taken for a tree with
 /// both layouts, so that merging a side into the union again made another commit.
 #[test]
@@ -128,19 +137,13 @@ fn a_folder_with_a_fan_out_name_does_not_make_a_union_unstable() {
     let env = Env::new([], cwd.clone(), PathBuf::new());
     let repo = Repository::discover(&env).unwrap();
     let store = Store::new(&repo, &env, &Nothing).unwrap();
-    let tree = |entries: &[(&str, &str, Oid)]| {
-        let mode = |kind: &str| if kind == "tree" { "040000" } else { "100644" };
-        let line = |(kind, name, id): &(&str, &str, Oid)| format!("{} {kind} {id}\t{name}\n", mode(kind));
-        let listed: String = entries.iter().map(line).collect();
-        let made = output_with_input(git(&cwd).arg("mktree"), listed.into_bytes()).unwrap();
-        parse_oid(String::from_utf8(made).unwrap().trim()).unwrap()
-    };
+    let tree = |entries: &[(&str, &str, Oid)]| mktree(&cwd, entries);
     let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();
     let (aa, ab) = ("aa".repeat(20), "ab".repeat(20));
-    let fanned = tree(&[("blob", &aa[2..], blob("one\n")), ("tree", "00", tree(&[]))]);
-    let first = tree(&[("tree", "aa", fanned), ("blob", &ab, blob("two\n"))]);
+    let fanned = tree(&[("100644", &aa[2..], blob("one\n")), ("040000", "00", tree(&[]))]);
+    let first = tree(&[("040000", "aa", fanned), ("100644", &ab, blob("two\n"))]);
     // a name of as many digits as a note below no fan-out has
-    let second = tree(&[("blob", &aa, blob("one\n")), ("tree", "ab", tree(&[("blob", &ab, blob("three\n"))]))]);
+    let second = tree(&[("100644", &aa, blob("one\n")), ("040000", "ab", tree(&[("100644", &ab, blob("three\n"))]))]);
     let [first, second] = [first, second].map(|tree| repo.write_merge(tree, vec![], "notes\n", 1).unwrap());
     let merge = |a: Oid, b: Oid| store.writer().merge(REF, Some(a), b, false).unwrap();
     let union = merge(first, second);
@@ -159,13 +162,7 @@ fn a_union_keeps_the_notes_where_the_other_side_has_another_entry() {
     let env = Env::new([], cwd.clone(), PathBuf::new());
     let repo = Repository::discover(&env).unwrap();
     let store = Store::new(&repo, &env, &Nothing).unwrap();
-    let tree = |entries: &[(&str, &str, Oid)]| {
-        let kind = |mode: &str| if mode == "040000" { "tree" } else { "blob" };
-        let line = |(mode, name, id): &(&str, &str, Oid)| format!("{mode} {} {id}\t{name}\n", kind(mode));
-        let listed: String = entries.iter().map(line).collect();
-        let made = output_with_input(git(&cwd).arg("mktree"), listed.into_bytes()).unwrap();
-        parse_oid(String::from_utf8(made).unwrap().trim()).unwrap()
-    };
+    let tree = |entries: &[(&str, &str, Oid)]| mktree(&cwd, entries);
     let tip = |tree: Oid| repo.write_merge(tree, vec![], "notes\n", 1).unwrap();
     let merge = |a: Oid, b: Oid| store.writer().merge(REF, Some(a), b, false).unwrap();
     let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();
