@@ -8,7 +8,7 @@ fn main() {
         println!("cargo::rustc-env=EMPIRICA_{name}={}", std::env::var(name).unwrap_or_default());
     }
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
-    if is("PROFILE", "debug") && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ARCH", "x86_64") {
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ARCH", "x86_64") {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }

@@ -21,7 +21,7 @@ impl ListedHandoff {
 /// The newest `most` matching handoffs in force, newest first.
 pub fn in_force(context: &CommandContext<'_>, query: &HandoffQuery, most: usize) -> Result<Vec<ListedHandoff>> {
     let index = context.index()?;
-    of_rows(&index, &index.handoffs(query, most, None)?.0)
+    of_rows(&index, &index.handoff_rows(query, most)?)
 }
 
 pub fn of_rows(index: &Index<'_>, rows: &[HandoffRow]) -> Result<Vec<ListedHandoff>> {

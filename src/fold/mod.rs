@@ -10,3 +10,4 @@ pub mod route;
 pub mod session_records;
 pub mod session_summary;
 pub mod task;
+pub mod urgency;

@@ -1,6 +1,7 @@
 //! The passage of a text that shows a search match.
 
 use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
 
 use crate::text::query::Term;
 use crate::text::stem::Stems;
@@ -90,12 +91,11 @@ fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize
 
 /// Ranges of the terms in a text, in any form of their words, in characters, in order; overlapping and adjacent ones are merged.
 /// Of many matching words, the first `MAX_MATCHES` count.
-pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
-    let stems = Stems::default();
+pub fn places(text: &str, terms: &[Term], stems: &Stems) -> Vec<(usize, usize)> {
     let stemmed = |term: &Term| {
         let mut words = words(&term.text);
         let keeps = term.is_prefix.then(|| words.pop()).flatten();
-        words.iter_mut().for_each(|word| *word = stems.of(word).into_owned());
+        words.iter_mut().for_each(|word| *word = stems.of(word).to_string());
         words.extend(keeps);
         (words, term.is_prefix)
     };
@@ -110,7 +110,7 @@ pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
         count += 1;
         let stem = stems.of(word);
         if met.len() < MAX_MATCHES && (all.contains(&*stem) || is_begun(&beginnings, word)) {
-            met.push(Met { word: word.to_owned(), stem: stem.into_owned(), number: count, begin, end });
+            met.push(Met { word: word.to_owned(), stem, number: count, begin, end });
         }
     });
     let mut found: Vec<(usize, usize)> = Vec::new();
@@ -122,7 +122,7 @@ pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
                     let is_last = next + 1 == wanted.len();
                     let is_it = match is_last && *is_prefix {
                         true => one.word.starts_with(wanted_word.as_str()),
-                        false => one.stem == *wanted_word,
+                        false => *one.stem == **wanted_word,
                     };
                     is_it && one.number == first.number + next
                 })
@@ -145,7 +145,7 @@ pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
 /// A word of a text that may match, with its stem, its number, and its characters.
 struct Met {
     word: String,
-    stem: String,
+    stem: Rc<str>,
     number: usize,
     begin: usize,
     end: usize,
@@ -218,7 +218,7 @@ mod tests {
             is_required: false,
         };
         let chars: Vec<char> = text.chars().collect();
-        let places = places(text, &terms.iter().map(term).collect::<Vec<_>>());
+        let places = places(text, &terms.iter().map(term).collect::<Vec<_>>(), &Stems::default());
         places.into_iter().map(|(begin, end)| chars[begin..end].iter().collect()).collect()
     }
 

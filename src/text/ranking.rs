@@ -1,6 +1,6 @@
 //! How well a text answers a query: BM25 over stems, with more for what the measurements in docs/performance.md support.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use crate::text::query::Term;
 use crate::text::stem::{Stems, each_identifier, is_stop};
@@ -28,8 +28,8 @@ struct Wanted {
 
 impl Wanted {
     /// Whether a word of a text, with its stem, is this one.
-    fn is_in(&self, (word, stem): &(String, String)) -> bool {
-        if self.is_prefix { word.starts_with(&self.text) } else { *stem == self.text }
+    fn is(&self, word: &str, stem: &str) -> bool {
+        if self.is_prefix { word.starts_with(&self.text) } else { stem == self.text }
     }
 }
 
@@ -44,18 +44,13 @@ pub struct Ranking {
 
 /// A text as it is ranked.
 pub struct RankedText {
-    /// The words and their stems, in order.
-    words: Vec<(String, String)>,
+    /// The number of words.
+    pub count: usize,
     /// How many of them are in the first of several parts.
     first: usize,
+    /// The places of each word of the query among the words, in order.
+    places: Vec<Vec<usize>>,
     identifiers: BTreeSet<String>,
-}
-
-impl RankedText {
-    /// The number of words.
-    pub fn count(&self) -> usize {
-        self.words.len()
-    }
 }
 
 /// The words of a query that a text has.
@@ -80,7 +75,7 @@ impl Ranking {
             let words = words(&term.text);
             for (at, word) in words.iter().enumerate() {
                 let is_prefix = term.is_prefix && at + 1 == words.len();
-                let text = if is_prefix { word.clone() } else { stems.of(word).into_owned() };
+                let text = if is_prefix { word.clone() } else { stems.of(word).to_string() };
                 if is_stop(word) && !is_prefix && terms.len() > 1 {
                     before = None;
                     continue;
@@ -102,15 +97,20 @@ impl Ranking {
 
     /// Reads a text of these parts.
     pub fn read(&self, parts: &[&str]) -> RankedText {
-        let mut out = RankedText { words: Vec::new(), first: 0, identifiers: BTreeSet::new() };
-        let mut known: HashMap<String, String> = HashMap::new();
+        let places = vec![Vec::new(); self.wanted.len()];
+        let mut out = RankedText { count: 0, first: 0, places, identifiers: BTreeSet::new() };
         for (at, part) in parts.iter().enumerate() {
             each(part, |word, _, _| {
-                let stem = known.entry(word.to_owned()).or_insert_with(|| self.stems.of(word).into_owned());
-                out.words.push((word.to_owned(), stem.clone()));
+                let stem = self.stems.of(word);
+                for (wanted, places) in self.wanted.iter().zip(&mut out.places) {
+                    if wanted.is(word, &stem) {
+                        places.push(out.count);
+                    }
+                }
+                out.count += 1;
             });
             if at == 0 && parts.len() > 1 {
-                out.first = out.words.len();
+                out.first = out.count;
             }
             if !self.identifiers.is_empty() {
                 each_identifier(part, |whole| {
@@ -123,21 +123,17 @@ impl Ranking {
 
     /// The score of a text, above 0 if it has a word of the query, beside texts of so many words on average.
     pub fn score(&self, text: &RankedText, average: f64) -> f64 {
-        let norm = K1 * (1.0 - B + B * text.words.len() as f64 / average.max(1.0));
+        let norm = K1 * (1.0 - B + B * text.count as f64 / average.max(1.0));
         let mut out = 0.0;
-        let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (number, wanted) in self.wanted.iter().enumerate() {
-            let found: Vec<usize> =
-                text.words.iter().enumerate().filter(|(_, word)| wanted.is_in(word)).map(|(at, _)| at).collect();
+        for (wanted, found) in self.wanted.iter().zip(&text.places) {
             let count = found.len() as f64;
             out += wanted.rarity * count * (K1 + 1.0) / (count + norm);
             if found.first().is_some_and(|at| *at < text.first) {
                 out += FIRST * wanted.rarity;
             }
-            places.insert(number, found);
         }
         for (first, second) in &self.pairs {
-            if places[first].iter().any(|at| places[second].binary_search(&(at + 1)).is_ok()) {
+            if text.places[*first].iter().any(|at| text.places[*second].binary_search(&(at + 1)).is_ok()) {
                 out += PAIR * (self.wanted[*first].rarity + self.wanted[*second].rarity) / 2.0;
             }
         }
@@ -148,8 +144,7 @@ impl Ranking {
 
     /// How many words of the query a text has, and whether these are all.
     pub fn found(&self, text: &RankedText) -> FoundWords {
-        let has = |wanted: &&Wanted| text.words.iter().any(|word| wanted.is_in(word));
-        let count = self.wanted.iter().filter(has).count();
+        let count = text.places.iter().filter(|places| !places.is_empty()).count();
         FoundWords { count, all: count == self.wanted.len() }
     }
 }

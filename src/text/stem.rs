@@ -1,6 +1,8 @@
 //! Stems of English words, words without significance in a question, and whole identifiers.
 
-use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -26,22 +28,30 @@ pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }
 
-/// Stems words in English; others are their own stems.
-pub struct Stems(Stemmer);
+/// Stems words in English; others are their own stems. Keeps the stem of each word, as texts have the same words again and again.
+pub struct Stems {
+    stemmer: Stemmer,
+    known: RefCell<HashMap<String, Rc<str>>>,
+}
 
 impl Default for Stems {
     fn default() -> Self {
-        Stems(Stemmer::create(Algorithm::English))
+        Stems { stemmer: Stemmer::create(Algorithm::English), known: RefCell::default() }
     }
 }
 
 impl Stems {
     /// The stem of a normalized word.
-    pub fn of<'w>(&self, word: &'w str) -> Cow<'w, str> {
-        match word.len() >= STEMMED && word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            true => self.0.stem(word),
-            false => Cow::Borrowed(word),
+    pub fn of(&self, word: &str) -> Rc<str> {
+        if let Some(stem) = self.known.borrow().get(word) {
+            return Rc::clone(stem);
         }
+        let stem: Rc<str> = match word.len() >= STEMMED && word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            true => self.stemmer.stem(word).into(),
+            false => word.into(),
+        };
+        self.known.borrow_mut().insert(word.to_owned(), Rc::clone(&stem));
+        stem
     }
 }
 

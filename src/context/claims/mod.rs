@@ -8,6 +8,7 @@ use chrono::DateTime;
 
 use crate::context::CommandContext;
 use crate::context::claims::anchors::{Anchors, Place};
+use crate::index::Index;
 use empirica_notes::error::Result;
 use empirica_notes::model::journal::UNTIL_CHANGED;
 use empirica_notes::model::record::{CLAIMS, Retract};
@@ -105,15 +106,22 @@ pub fn standing(context: &CommandContext<'_>, of: &Record) -> Result<Standing> {
 pub fn standings(context: &CommandContext<'_>, records: &[Record], anchors: &mut Anchors<'_>) -> Result<Vec<Standing>> {
     let mut places = anchors.of(records.iter().map(|record| &record.envelope.id))?;
     let mut signers = signed::signers(context, records)?;
+    let index = context.index()?;
     let standing = |of: &Record| {
         let id = &of.envelope.id;
-        one(context, of, places.remove(id).unwrap_or_default(), signers.remove(id))
+        one(context, &index, of, places.remove(id).unwrap_or_default(), signers.remove(id))
     };
     records.iter().map(standing).collect()
 }
 
-fn one(context: &CommandContext<'_>, of: &Record, places: Vec<Place>, signer: Option<String>) -> Result<Standing> {
-    let (index, id) = (context.index()?, &of.envelope.id);
+fn one(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    of: &Record,
+    places: Vec<Place>,
+    signer: Option<String>,
+) -> Result<Standing> {
+    let id = &of.envelope.id;
     let about = index.naming([id], &["retract", "confirm"])?;
     let retracts = about.records().filter_map(|record| match record {
         Record { envelope, body: Body::Retract(retract) } => Some((envelope.clone(), retract.clone())),

@@ -3,6 +3,7 @@
 use rusqlite::{Params, Row};
 use serde_json::json;
 
+use crate::fold::urgency::urgency_of;
 use crate::index::connection::Index;
 use crate::index::query::CLAIMS;
 use crate::index::schema;
@@ -16,10 +17,8 @@ use empirica_notes::model::{Id, SessionId};
 pub struct ClaimAnchor {
     /// The claim.
     pub claim: Id,
-    /// Its kind, by `kind` key; of one that is not in force with a hyphen before it.
-    pub kind: String,
-    /// Of a finding marked for longer-term memory, the word of `finding --as`.
-    pub memory: Option<String>,
+    /// How soon an agent should know of it.
+    pub urgency: u8,
     /// The session of the claim.
     pub session: Option<SessionId>,
     /// The record that names the place: the claim, or a confirmation in force.
@@ -37,8 +36,7 @@ impl ClaimAnchor {
         let lines: (Option<u32>, Option<u32>) = (row.get(7)?, row.get(8)?);
         Ok(ClaimAnchor {
             claim: schema::id_in(row, 0)?,
-            kind: row.get(1)?,
-            memory: row.get(2)?,
+            urgency: urgency_of(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str_or_null()?),
             session,
             by: schema::id_in(row, 4)?,
             on: Oid::try_from(row.get_ref(5)?.as_blob()?).ok(),
@@ -70,14 +68,17 @@ impl Index<'_> {
         self.anchors("SELECT DISTINCT unhex(value) AS id FROM json_each(?)", [json!(hex).to_string()])
     }
 
-    /// All anchors of the claims in force that have one in one of these files.
-    pub fn anchors_in<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Result<Vec<ClaimAnchor>> {
+    /// All anchors of the claims in force that have one in one of these files: of at most so many claims, the most urgent, and the
+    /// newest of these.
+    pub fn anchors_in<'p>(&self, paths: impl IntoIterator<Item = &'p str>, most: usize) -> Result<Vec<ClaimAnchor>> {
         let paths: Vec<&str> = paths.into_iter().collect();
+        // its limit keeps the order of the inner query, in which the outer one looks whether a claim is in force
         let within = format!(
-            "SELECT DISTINCT a.id FROM json_each(?) p CROSS JOIN anchor a ON a.path = p.value \
-             CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}"
+            "SELECT a.id FROM (SELECT a.id FROM json_each(?) p CROSS JOIN anchor a ON a.path = p.value \
+             GROUP BY a.id ORDER BY min(a.urgency), a.id DESC LIMIT -1) a \
+             CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS} LIMIT ?"
         );
-        self.anchors(&within, [json!(paths).to_string()])
+        self.anchors(&within, (json!(paths).to_string(), i64::try_from(most).unwrap_or(i64::MAX)))
     }
 
     /// The newest `most` claims in force that have anchors, newest first.
@@ -101,11 +102,8 @@ impl Index<'_> {
         Ok(self.number("SELECT EXISTS (SELECT 1 FROM anchor WHERE id = ?)", [schema::id(id)])? > 0)
     }
 
-    /// The files of all anchors. Seeks each in turn: their anchors are many more.
+    /// The files of all anchors, also of removed ones.
     pub fn anchored_files(&self) -> Result<Vec<String>> {
-        let find = "WITH RECURSIVE file(path) AS (SELECT min(path) FROM anchor \
-                    UNION ALL SELECT (SELECT min(path) FROM anchor WHERE path > file.path) FROM file WHERE file.path IS NOT NULL) \
-                    SELECT path FROM file WHERE path IS NOT NULL";
-        self.select(find, [], |row| row.get(0))
+        self.select("SELECT path FROM anchored", [], |row| row.get(0))
     }
 }

@@ -83,7 +83,8 @@ impl Index<'_> {
         self.number(&format!("SELECT count(*) FROM handoff_reports h WHERE {condition}"), params_from_iter(values))
     }
 
-    fn handoff_rows(&self, wanted: &HandoffQuery, most: usize) -> Result<Vec<HandoffRow>> {
+    /// The newest `most` matching handoffs in force, newest first.
+    pub fn handoff_rows(&self, wanted: &HandoffQuery, most: usize) -> Result<Vec<HandoffRow>> {
         let (condition, values) = wanted.sql();
         self.ahead_last(0, most, |when, most, _| {
             let sql = format!(

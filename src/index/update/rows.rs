@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use crate::fold::urgency::{FAILED, urgency};
 use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::ParsedLine;
@@ -229,11 +230,16 @@ impl RowInserter<'_> {
 
     /// The anchors of a claim or of its confirmation.
     fn anchors(&mut self, r: i64, envelope: &Envelope, body: &Body) -> Result<(), IndexError> {
-        let of = if let Body::Confirm(confirm) = body { &confirm.of } else { &envelope.id };
+        let (of, urgency) = match body {
+            // that of the claim is not known here
+            Body::Confirm(confirm) => (&confirm.of, FAILED),
+            _ => (&envelope.id, urgency(body)),
+        };
         for (n, anchor) in body.anchors().iter().enumerate() {
             let (first, last) = anchor.lines.unzip();
             let blob = parse_oid(&anchor.blob);
-            let add = "INSERT INTO anchor(path, id, r, n, first, last, blob, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)";
+            self.db.prepare_cached("INSERT OR IGNORE INTO anchored(path) VALUES(?)")?.execute([&anchor.path])?;
+            let add = "INSERT INTO anchor(path, id, r, n, first, last, blob, hash, urgency) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
             self.db.prepare_cached(add)?.execute(params![
                 anchor.path,
                 schema::id(of),
@@ -242,7 +248,8 @@ impl RowInserter<'_> {
                 first,
                 last,
                 blob.as_ref().map(|blob| blob.as_bytes()),
-                anchor.hash
+                anchor.hash,
+                urgency
             ])?;
         }
         Ok(())

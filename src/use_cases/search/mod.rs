@@ -17,17 +17,18 @@ use crate::context::claims::anchors::Anchors;
 use crate::context::handoffs::{ListedHandoff, of_rows};
 use crate::context::{CommandContext, claims, names};
 use crate::fold::journal::answers;
+use crate::fold::urgency::urgency;
 use crate::index::{Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable};
 use crate::text::passage::{Passage, passage, places};
 use crate::text::query;
 use crate::text::query::{Query, Term, findable};
 use crate::text::ranking::{FoundWords, RankedText, Ranking};
+use crate::text::stem::Stems;
 use crate::use_cases::meaning;
 use crate::use_cases::meaning::fuse::fuse;
 use crate::use_cases::meaning::team::{self, TeamHit};
 use crate::use_cases::search::filter::{Filter, FilterInput};
 use crate::use_cases::search::like::{LikeQuery, SimilarSession};
-use crate::use_cases::search::why::urgency;
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::model::snapshot::{SearchResult, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Id, Record, SessionId};
@@ -397,7 +398,7 @@ fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<Best> {
     let records: Vec<&Record> = found.hits.iter().filter_map(|(id, _)| Some(&records.get(id)?.record)).collect();
     let texts: Vec<RankedText> =
         records.iter().map(|record| ranking.read(&searchable::parts(&record.body).unwrap_or_default())).collect();
-    let average = texts.iter().map(RankedText::count).sum::<usize>() as f64 / texts.len().max(1) as f64;
+    let average = texts.iter().map(|text| text.count).sum::<usize>() as f64 / texts.len().max(1) as f64;
     let mut scores: BTreeMap<&Id, f64> =
         records.iter().zip(&texts).map(|(record, text)| (&record.envelope.id, ranking.score(text, average))).collect();
     // a handoff is never above a claim that it quotes
@@ -497,7 +498,7 @@ fn hits(
     let mut answers = answers(resolving.records());
     let texts: Vec<String> =
         records.iter().map(|r| searchable::parts(&r.body).unwrap_or_default().join(" · ")).collect();
-    let terms = words.terms();
+    let (terms, stems) = (words.terms(), Stems::default());
     let now = context.store.now();
     let standings = claims::standings(context, &records, &mut Anchors::new(context))?;
     let hits = records.into_iter().zip(&texts).zip(standings).map(|((record, text), standing)| {
@@ -505,7 +506,7 @@ fn hits(
         SearchHit {
             standing,
             score: scores.get(&record.envelope.id).copied().flatten(),
-            passage: passage(text, &places(text, &terms), PASSAGE),
+            passage: passage(text, &places(text, &terms, &stems), PASSAGE),
             answer: answers.remove(&record.envelope.id),
             age: made.map(|made| u64::try_from((now - made.to_utc()).num_seconds()).unwrap_or(0)),
             record,

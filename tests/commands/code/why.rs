@@ -114,6 +114,28 @@ fn what_was_decided_on_commits_before_renames_is_found() {
     }
 }
 
+/// Of many claims about a file, the most urgent ones are compared first, then the newest.
+#[test]
+fn no_number_of_findings_hides_an_earlier_dead_end() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("r");
+    repo.commit("a.rs", &lines("line"), "Add a file");
+    repo.start("ada", "Learn");
+    let dead_end = id(&repo.json(["deadend", "a mutex", "--why", "slow", "--at", "a.rs:11"]));
+    let first = id(&repo.json(["finding", "finding", "--at", "a.rs:3"]));
+    let mut last = String::new();
+    for n in 0..200 {
+        last = id(&repo.json(["finding", &format!("finding {n}"), "--at", "a.rs:3"]));
+    }
+    let of_file = known(&repo, "a.rs");
+    assert_eq!(of_file[..2], [about(&dead_end), about(&last)]);
+    assert!(!of_file.contains(&about(&first)));
+    // lines may have moved: no claim about them is left out
+    assert_eq!(known(&repo, "a.rs:11"), [about(&dead_end)]);
+    repo.json(["retract", &dead_end, "--why", "it is fast"]);
+    assert_eq!(known(&repo, "a.rs")[0], about(&last));
+}
+
 #[test]
 fn the_answer_keeps_within_its_budget() {
     let sandbox = Sandbox::new();

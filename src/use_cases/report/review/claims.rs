@@ -49,7 +49,7 @@ pub fn contradicted(
 ) -> Result<Vec<RangeClaim>> {
     let Some(from) = range.fork else { return Ok(Vec::new()) };
     let files = changed_paths(tip.repo, from, range.tip)?;
-    let mut claims = tip.index()?.anchors_in(files.iter().map(String::as_str))?;
+    let mut claims = tip.index()?.anchors_in(files.iter().map(String::as_str), usize::MAX)?;
     claims.retain(|claim| !own.contains(&claim.claim));
     let before = Anchors::new(fork).states(claims.clone())?;
     let mut lost = Anchors::new(tip).states(claims)?;

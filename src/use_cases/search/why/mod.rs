@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::context::claims::anchors::{Anchors, Place, Spot, earlier_names, parsed};
 use crate::context::claims::{Standing, inject, standings};
 use crate::context::{CommandContext, handoffs, records};
+use crate::fold::urgency::{DECIDES, FAILED, OTHER, urgency};
 use crate::index::{ClaimAnchor, HandoffQuery};
 use crate::use_cases::meaning;
 use empirica_notes::error::{Error, Result, empirica};
@@ -17,6 +18,8 @@ use empirica_notes::model::{Body, Id, Record, SessionId};
 
 /// Most records that are read of the commits.
 const DECIDED: usize = 200;
+/// Most claims about a file that are compared with it, the most urgent and newest. Those about lines are all compared.
+const COMPARED: usize = 200;
 /// Most claims whose texts name the file.
 const NAMING: usize = 50;
 /// Most handoffs that list the file.
@@ -131,7 +134,7 @@ pub fn before_change(
     let index = context.index()?;
     let mut found = Found::default();
     let earlier = earlier_names(context, paths);
-    let mut claims = index.anchors_in(paths.iter().chain(&earlier).map(String::as_str))?;
+    let mut claims = index.anchors_in(paths.iter().chain(&earlier).map(String::as_str), COMPARED)?;
     let unproven = index.unproven(claims.iter().map(|claim| &claim.claim))?;
     claims.retain(|claim| !unproven.contains(&claim.claim) && !skips(&claim.claim, claim.session.as_ref()));
     let is_here = |place: &Place| paths.contains(&place.present().path);
@@ -188,29 +191,6 @@ fn ranked(context: &CommandContext<'_>, found: Found, most: usize, mut anchors: 
     Ok(known)
 }
 
-/// What failed, what was decided or constrains, and what only is known.
-const FAILED: u8 = 0;
-const DECIDES: u8 = 1;
-const OTHER: u8 = 4;
-
-/// How soon an agent should know of a record before it acts: what failed, what was decided and constrains, mistakes, then the rest.
-pub fn urgency(body: &Body) -> u8 {
-    let memory = if let Body::Finding(finding) = body { finding.memory.as_deref() } else { None };
-    urgency_of(body.kind(), memory)
-}
-
-/// The same by the kind of the record, and of a finding by its mark.
-fn urgency_of(kind: &str, memory: Option<&str>) -> u8 {
-    match kind {
-        "dead_end" => FAILED,
-        "decision" => DECIDES,
-        "finding" if memory == Some("constraint") => DECIDES,
-        "mistake" => 2,
-        "finding" => 3,
-        _ => OTHER,
-    }
-}
-
 /// Sound claims before those whose code changed, then by relation, by kind, and the last made or confirmed first.
 fn rank(known: &Known) -> impl Ord + use<> {
     let is_handoff = known.relation == Relation::Handoff;
@@ -229,8 +209,7 @@ fn at(
     claims: Vec<ClaimAnchor>,
     is_one: impl Fn(&Place) -> bool,
 ) -> Result<BTreeMap<Id, u8>> {
-    let urgency = |claim: &ClaimAnchor| (claim.claim.clone(), urgency_of(&claim.kind, claim.memory.as_deref()));
-    let mut out: BTreeMap<Id, u8> = claims.iter().map(urgency).collect();
+    let mut out: BTreeMap<Id, u8> = claims.iter().map(|claim| (claim.claim.clone(), claim.urgency)).collect();
     let places = anchors.states(claims)?;
     out.retain(|id, _| places.get(id).is_some_and(|places| places.iter().any(&is_one)));
     Ok(out)
@@ -245,7 +224,8 @@ fn about(context: &CommandContext<'_>, anchors: &mut Anchors<'_>, spot: &Spot) -
     // a path that leads out of the repository is none
     files.retain(|file| inside(None, file).as_deref() == Some(file));
     files.retain(|file| *file == spot.path || !anchors.present.is_file(file));
-    let claims = index.anchors_in(files.iter().map(String::as_str))?;
+    let most = if spot.lines.is_some() { usize::MAX } else { COMPARED };
+    let claims = index.anchors_in(files.iter().map(String::as_str), most)?;
     let is_about = |place: &Place| {
         let now = place.present();
         let overlaps = match (now.lines, spot.lines) {

@@ -9,8 +9,9 @@ use crate::git::process::{BackgroundGit, local, output};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
-/// Most commits that are read of a file, and most renames.
+/// Most commits that made lines, most that changed a file, and most renames. Git may walk far to the next that changed a file.
 const COMMITS: usize = 100;
+const CHANGES: usize = 30;
 const RENAMES: usize = 8;
 
 /// Git while it looks for the commits.
@@ -33,7 +34,7 @@ pub fn start<'r>(repo: &'r Repository, path: &str, lines: Option<(u32, u32)>, in
             command.args(in_head.then(|| repo.head_revision())).args(["--", path]);
             command
         }
-        None => log(repo, &repo.head_revision(), path, COMMITS),
+        None => log(repo, &repo.head_revision(), path, CHANGES),
     };
     let file = lines.is_none().then(|| path.to_owned());
     PendingCommits(Some(Pending { repo, git: BackgroundGit::start(&mut command), file }))
@@ -58,17 +59,17 @@ impl PendingCommits<'_> {
         PendingCommits(None)
     }
 
-    /// The commits, at most 100: of a blame those of most lines first, without uncommitted lines; of a log the newest first, also those
-    /// of the names that the file had before. Fails with git's message, as for a file that it does not know.
+    /// The commits: of a blame those of most lines first, at most 100, without uncommitted lines; of a log the newest first, at most 30, also
+    /// those of the names that the file had before. Fails with git's message, as for a file that it does not know.
     pub fn read(self) -> Result<Vec<Oid>> {
         let Some(Pending { repo, git, file }) = self.0 else { return Ok(Vec::new()) };
         let mut order = commits(&git.output()?);
         let mut now = file;
         for _ in 0..RENAMES {
-            let (Some(path), Some(first)) = (now, order.last().filter(|_| order.len() < COMMITS)) else { break };
+            let (Some(path), Some(first)) = (now, order.last().filter(|_| order.len() < CHANGES)) else { break };
             now = renames::before(repo, *first, &path);
             if let Some(path) = &now {
-                let mut earlier = log(repo, &format!("{first}^@"), path, COMMITS - order.len());
+                let mut earlier = log(repo, &format!("{first}^@"), path, CHANGES - order.len());
                 order.extend(output(&mut earlier).map(|out| commits(&out)).unwrap_or_default());
             }
         }

@@ -61,11 +61,37 @@ pub fn all(paths: &Paths) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| parts(path).is_some()).collect()
 }
 
+/// Those of these written logs whose notes are to be looked for: each at ages that double, so that the cost of a flush does not
+/// grow with the number of flushes before, and once it was kept long enough. A lost object is missed for no longer than it was
+/// there.
+pub fn due(written: &[PathBuf]) -> Vec<PathBuf> {
+    let now = now_seconds();
+    let is_due = |path: &PathBuf| {
+        let Some((at, _)) = parts(path) else { return false };
+        let seen = fs::metadata(path).and_then(|meta| meta.modified()).unwrap_or(UNIX_EPOCH);
+        let seen = seen.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        is_expired(at, now) || now - at >= 2 * seen.saturating_sub(at)
+    };
+    written.iter().filter(|path| is_due(path)).cloned().collect()
+}
+
+/// Notes that the notes of these written logs are there.
+pub fn seen(written: &[PathBuf]) {
+    for path in written {
+        // if this fails, the next flush looks again
+        let _ = fs::File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    }
+}
+
+/// Whether a log that was written at a time, in seconds, was kept long enough.
+fn is_expired(at: u64, now: u64) -> bool {
+    !(at..=at.saturating_add(KEPT_SECONDS)).contains(&now)
+}
+
 /// Those of these written logs that were kept long enough.
 pub fn expired(written: Vec<PathBuf>) -> Vec<PathBuf> {
     let now = now_seconds();
-    let is_new = |at: u64| (at..=at.saturating_add(KEPT_SECONDS)).contains(&now);
-    written.into_iter().filter(|path| parts(path).is_some_and(|(at, _)| !is_new(at))).collect()
+    written.into_iter().filter(|path| parts(path).is_some_and(|(at, _)| is_expired(at, now))).collect()
 }
 
 /// The notes of the records in these logs.
@@ -90,4 +116,28 @@ pub fn take_again(written: &[PathBuf]) {
 /// Removes written logs.
 pub fn remove(written: &[PathBuf]) -> io::Result<()> {
     written.iter().try_for_each(|path| files::remove(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_looked_for_at_ages_that_double() {
+        let folder = tempfile::tempdir().unwrap();
+        // the age of a log, and at which age it was seen
+        let log = |age: u64, seen_at: u64| {
+            let path = folder.path().join(format!("{}.main.taken-{age}-{seen_at}", now_seconds() - age));
+            fs::write(&path, "").unwrap();
+            let seen = SystemTime::now() - Duration::from_secs(age - seen_at);
+            fs::File::options().append(true).open(&path).unwrap().set_modified(seen).unwrap();
+            path
+        };
+        let looked_for = [log(0, 0), log(3, 1), log(100, 0), log(100, 45), log(KEPT_SECONDS + 5, 590)];
+        let not = [log(100, 55), log(100, 95), log(500, 400)];
+        assert_eq!(due(&[looked_for.as_slice(), &not].concat()), looked_for);
+        seen(&looked_for);
+        assert_eq!(due(&looked_for[2..]), looked_for[4..]);
+        assert_eq!(due(&[folder.path().join("other")]), [] as [PathBuf; 0]);
+    }
 }

@@ -17,11 +17,13 @@ impl Recovery<'_> {
     /// refs without the objects; else removes the logs that were kept long enough. The caller holds the lock.
     pub(crate) fn restore_pruned(&self, warnings: &mut Vec<String>) -> Result<()> {
         let logs = written::all(&self.store.paths);
-        if self.is_pruned(&logs) {
+        let due = written::due(&logs);
+        if self.is_pruned(&due) {
             // first, so that a reader finds the records in the logs or in the notes
             written::take_again(&logs);
             self.rescue_locked(warnings)?;
         } else {
+            written::seen(&due);
             // what stays is removed by the next flush
             let _ = written::remove(&written::expired(logs));
         }
