@@ -72,6 +72,16 @@ impl Bench {
         assert!(child.wait().expect("git fast-import").success());
     }
 
+    /// Git, with our program where its hooks look for it.
+    pub fn hooked(&self, cwd: &Path, arguments: &[&str]) -> Command {
+        let program = Path::new(env!("CARGO_BIN_EXE_git-empirica")).parent().expect("a folder");
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let paths = std::iter::once(program.to_owned()).chain(std::env::split_paths(&paths));
+        let mut command = self.git(cwd, arguments);
+        command.env("PATH", std::env::join_paths(paths).expect("a path"));
+        command
+    }
+
     /// The medians of two alternating commands. `before` runs, untimed, before each of the program's.
     pub fn pair(&self, before: &dyn Fn(), ours: &dyn Fn() -> Command, theirs: &dyn Fn() -> Command) -> Pair {
         let (mut a, mut b) = (Vec::new(), Vec::new());

@@ -26,8 +26,28 @@ pub fn measured(bench: &mut Bench, repo: &Path, size: &str) {
     let pair = bench.pair(&|| {}, &|| bench.ours(repo, &finding), &|| bench.git(repo, &append));
     bench.row(&format!("`finding` beside `git notes append`, {size}"), pair.ours, pair.theirs, 1.0);
     run(bench.git(repo, &["update-ref", "-d", "refs/notes/plain"]));
+    committed(bench, repo, size);
     exchanged(bench, repo, size);
     grown(bench, repo, size);
+}
+
+/// A commit with our hooks beside one without: of a session that logged nothing since, and of one with a digest.
+fn committed(bench: &mut Bench, repo: &Path, size: &str) {
+    run(bench.ours(repo, &["init"]));
+    let commit = ["commit", "-q", "--allow-empty", "-m", "work"];
+    let bare = [&["-c", "core.hooksPath=/dev/null"], commit.as_slice()].concat();
+    for (what, logs) in [("nothing logged", false), ("with a digest", true)] {
+        let before = || {
+            run(bench.ours(repo, &["session", "end"]));
+            run(bench.ours(repo, &["session", "start", "--ai", "bench"]));
+            if logs {
+                run(bench.ours(repo, &["finding", TEXT]));
+            }
+        };
+        let pair = bench.pair(&before, &|| bench.hooked(repo, &commit), &|| bench.git(repo, &bare));
+        bench.row(&format!("`git commit` with our hooks beside without, {what}, {size}"), pair.ours, pair.theirs, 1.1);
+    }
+    run(bench.ours(repo, &["deinit"]));
 }
 
 /// A clone with all notes, so that the repository stays as it is.

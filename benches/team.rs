@@ -57,15 +57,6 @@ impl Bench {
         median(&mut more)
     }
 
-    fn hooked(&self, cwd: &Path, arguments: &[&str]) -> std::process::Command {
-        let program = Path::new(env!("CARGO_BIN_EXE_git-empirica")).parent().expect("a folder");
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        let paths = std::iter::once(program.to_owned()).chain(std::env::split_paths(&paths));
-        let mut command = self.git(cwd, arguments);
-        command.env("PATH", std::env::join_paths(paths).expect("a path"));
-        command
-    }
-
     /// Commit and push with hooks.
     pub fn hooks(&mut self) {
         let (remote, other) = (self.bare("remote.git"), self.bare("other.git"));

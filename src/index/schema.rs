@@ -21,7 +21,7 @@ pub const IS_GONE: &str = "(o.kind < 'a' OR o.superseded = 1)";
 /// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
 /// created at once.
 ///
-/// `anchor` has the anchors of claims, their own and those of confirmations, so that places are compared without reading notes, and the urgency of a claim; `anchored` has their files, which are few beside them;
+/// `anchor` has the anchors of claims, their own and those of confirmations, so that places are compared without reading notes, and the urgency of a claim with its own; `anchored` has their files, which are few beside them;
 /// `mention` has the paths in the texts of claims. `replaced` has the claims that others replace, by the retracts in force, `disputed` those that several
 /// replace; `quotes` has those in handoffs and digests.
 ///

@@ -51,11 +51,12 @@ impl ClaimAnchor {
 }
 
 impl Index<'_> {
-    /// The anchors of the claims whose ids a query selects, in the order of claims, of the records that name them, and as these list them.
+    /// The anchors of the claims whose rows a query selects as `r`, in the order of claims, of the records that name them, and as these list
+    /// them.
     fn anchors(&self, claims: &str, values: impl Params) -> Result<Vec<ClaimAnchor>> {
         let sql = format!(
             "SELECT c.id, c.kind, m.word, s.id, o.id, t.target, a.path, a.first, a.last, a.blob, a.hash \
-             FROM ({claims}) w CROSS JOIN record c ON c.id = w.id CROSS JOIN anchor a ON a.id = c.id CROSS JOIN record o ON o.r = a.r \
+             FROM ({claims}) w CROSS JOIN record c ON c.r = w.r CROSS JOIN anchor a ON a.id = c.id CROSS JOIN record o ON o.r = a.r \
              CROSS JOIN note t ON t.n = o.note LEFT JOIN session s ON s.s = c.s LEFT JOIN memory m ON m.r = c.r \
              WHERE o.r = c.r OR o.kind = 'confirm' ORDER BY c.id, o.id, a.n"
         );
@@ -65,7 +66,8 @@ impl Index<'_> {
     /// The anchors of these claims.
     pub fn anchors_of<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Vec<ClaimAnchor>> {
         let hex: Vec<String> = ids.into_iter().map(|id| id.as_str().replace('-', "")).collect();
-        self.anchors("SELECT DISTINCT unhex(value) AS id FROM json_each(?)", [json!(hex).to_string()])
+        let rows = "SELECT DISTINCT o.r FROM json_each(?) j CROSS JOIN record o ON o.id = unhex(j.value)";
+        self.anchors(rows, [json!(hex).to_string()])
     }
 
     /// All anchors of the claims in force that have one in one of these files: of at most so many claims, the most urgent, and the
@@ -74,9 +76,9 @@ impl Index<'_> {
         let paths: Vec<&str> = paths.into_iter().collect();
         // its limit keeps the order of the inner query, in which the outer one looks whether a claim is in force
         let within = format!(
-            "SELECT a.id FROM (SELECT a.id FROM json_each(?) p CROSS JOIN anchor a ON a.path = p.value \
-             GROUP BY a.id ORDER BY min(a.urgency), a.id DESC LIMIT -1) a \
-             CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS} LIMIT ?"
+            "SELECT o.r FROM (SELECT a.id, min(iif(a.urgency IS NULL, NULL, a.r)) AS r \
+             FROM json_each(?) p CROSS JOIN anchor a ON a.path = p.value GROUP BY a.id ORDER BY min(a.urgency), a.id DESC LIMIT -1) a \
+             CROSS JOIN record o ON o.r = coalesce(a.r, (SELECT r FROM record WHERE id = a.id)) WHERE o.kind IN {CLAIMS} LIMIT ?"
         );
         self.anchors(&within, (json!(paths).to_string(), i64::try_from(most).unwrap_or(i64::MAX)))
     }

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::fold::urgency::{FAILED, urgency};
+use crate::fold::urgency::urgency;
 use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::ParsedLine;
@@ -232,8 +232,8 @@ impl RowInserter<'_> {
     fn anchors(&mut self, r: i64, envelope: &Envelope, body: &Body) -> Result<(), IndexError> {
         let (of, urgency) = match body {
             // that of the claim is not known here
-            Body::Confirm(confirm) => (&confirm.of, FAILED),
-            _ => (&envelope.id, urgency(body)),
+            Body::Confirm(confirm) => (&confirm.of, None),
+            _ => (&envelope.id, Some(urgency(body))),
         };
         for (n, anchor) in body.anchors().iter().enumerate() {
             let (first, last) = anchor.lines.unzip();
