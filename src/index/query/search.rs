@@ -19,7 +19,7 @@ pub const RANKED: usize = 10_000;
 /// How many records of equal rank are compared by age.
 const EQUALS: usize = 200;
 /// How many rows tell how frequent a word is.
-const SAMPLE: usize = 20_000;
+const SAMPLE: usize = 10_000;
 
 /// The words of a query; without any, they do not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

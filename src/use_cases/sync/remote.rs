@@ -29,9 +29,11 @@ pub struct RemoteSyncRun<'t, 's> {
     pub allow_secret: bool,
     /// Push only redactions of records already sent.
     pub only_redactions: bool,
+    /// What was fetched before: it is received now.
+    pub fetched: TransferByRef,
 }
 
-type TransferByRef = BTreeMap<String, TransferLines>;
+pub type TransferByRef = BTreeMap<String, TransferLines>;
 
 impl RemoteSyncRun<'_, '_> {
     /// Fetches tracking refs and reports what would be transferred; refs held back are warnings.
@@ -87,7 +89,7 @@ impl RemoteSyncRun<'_, '_> {
 
     fn run_once(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
         let store = &self.context.store;
-        let (mut incoming, mut sent) = (TransferByRef::new(), TransferByRef::new());
+        let (mut incoming, mut sent) = (self.fetched.clone(), TransferByRef::new());
         let mut first = false;
         let mut refused: BTreeMap<String, String> = BTreeMap::new();
         let mut outrun: BTreeMap<String, (Option<Oid>, u32)> = BTreeMap::new();

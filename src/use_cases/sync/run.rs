@@ -17,7 +17,7 @@ use empirica_notes::git::{Repository, remotes};
 use empirica_notes::store::SyncPolicy;
 
 pub use crate::use_cases::sync::before_push::{BeforePush, before_push};
-pub(crate) use crate::use_cases::sync::remote::RemoteSyncRun;
+pub(crate) use crate::use_cases::sync::remote::{RemoteSyncRun, TransferByRef};
 
 #[derive(Debug, Clone, Default)]
 pub struct SyncRequest {
@@ -56,7 +56,11 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     let targets =
         names.iter().map(|name| remotes::target(context.repo, name)).collect::<Result<Vec<RemoteTarget>>>()?;
     let mut outcome = SyncOutcome { dry_run: request.dry_run, ..Default::default() };
+    let mut fetched = vec![TransferByRef::new(); targets.len()];
     if !request.dry_run {
+        // before it is united; what cannot be read is told then
+        let not_united = |target: &RemoteTarget| store.remotes().not_united(&target.tracking).unwrap_or_default();
+        fetched = targets.iter().map(not_united).collect();
         outcome.warnings = store.reconcile();
         flush::before_sync(store, &mut outcome.warnings);
     }
@@ -64,7 +68,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         outcome.warnings.push("empirica.sync is off: notes were fetched, and nothing is pushed".to_owned());
     }
     let mut failed = None;
-    for mut target in targets {
+    for (mut target, fetched) in targets.into_iter().zip(fetched) {
         target.name = empirica_secrets::redact_text(&target.name).map_or(target.name, |(name, _)| name);
         let options = TransferOptions {
             shown: request.shown,
@@ -79,6 +83,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
             policy,
             allow_secret: request.allow_secret,
             only_redactions: false,
+            fetched,
         };
         let synced =
             if request.dry_run { sync.dry_run(&mut outcome.warnings) } else { sync.run(&mut outcome.warnings, say) };
@@ -115,8 +120,16 @@ pub fn receive(
         let options =
             TransferOptions { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };
         let policy = SyncPolicy::Nothing;
-        RemoteSyncRun { context, target: &target, options, policy, allow_secret: false, only_redactions: false }
-            .run(warnings, &mut |_| {})
+        RemoteSyncRun {
+            context,
+            target: &target,
+            options,
+            policy,
+            allow_secret: false,
+            only_redactions: false,
+            fetched: TransferByRef::new(),
+        }
+        .run(warnings, &mut |_| {})
     };
     let named = names.into_iter().map(|name| {
         let shown = empirica_secrets::redact_text(&name).map_or_else(|| name.clone(), |(shown, _)| shown);

@@ -12,6 +12,7 @@ use crate::commands::session::collect::fixture;
 use crate::repository::surroundings::{add_hub, formats, id, repo_of};
 use crate::setup::init::listing;
 use crate::support::harness::{Repo, RunOutput, Sandbox};
+use crate::sync::team::{clones, hub};
 
 /// Commands with `--dry-run` whose second run changes nothing.
 const DRY: [&str; 8] = ["collect", "deinit", "import", "init", "instructions", "redact", "setup", "sync"];
@@ -254,6 +255,30 @@ fn a_dry_run_says_what_the_command_then_does_and_a_second_run_does_nothing() {
         }
         repo.fsck();
     }
+}
+
+/// The dry run fetched what the sync then receives.
+#[test]
+fn a_sync_after_its_dry_run_tells_what_it_receives() {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    let pair = clones(&place, &hub, 2);
+    let (ada, bob) = (&pair[0], &pair[1]);
+    ada.start("ada", "t");
+    ada.hand_over("over to you");
+    ada.json(["sync"]);
+    bob.start("bob", "t");
+    let received = |json: Value| json["remotes"][0]["incoming"].clone();
+    let dry = received(bob.json(["sync", "--dry-run"]));
+    assert_eq!(dry["handoffs"][0]["task"], "over to you", "{dry}");
+    assert_eq!(received(bob.json(["sync", "--dry-run"])), dry);
+    assert_eq!(received(bob.json(["sync"])), dry);
+    assert_eq!(received(bob.json(["sync"]))["records"], 0);
+    // also what git fetched
+    ada.json(["finding", "one"]);
+    ada.json(["sync"]);
+    bob.git(["fetch", "-q", "origin"]).ok();
+    assert_eq!(received(bob.json(["sync"]))["kinds"], serde_json::json!([{"kind": "finding", "count": 1}]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::use_cases::search::why::{self, view};
 /// Show what was logged about a file, or lines in it
 ///
 /// Lists, best first, claims about this code (see --at of finding), then the decisions and dead ends of the commits that made the lines, as git
-/// blame tells, or that touched the file, then handoffs that list it. Claims whose code changed come after those that hold.
+/// blame tells, or of the last 30 that changed the file, then handoffs that list it. Claims whose code changed come after those that hold.
 #[derive(Debug, Args)]
 pub struct Why {
     /// The file, and lines in it

@@ -17,9 +17,9 @@ use empirica_notes::git::objects::content::{PathContent, inside, tree_path};
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
 /// Most records that are read of the commits.
-const DECIDED: usize = 200;
+const DECIDED: usize = 100;
 /// Most claims about a file that are compared with it, the most urgent and newest. Those about lines are all compared.
-const COMPARED: usize = 200;
+const COMPARED: usize = 150;
 /// Most claims whose texts name the file.
 const NAMING: usize = 50;
 /// Most handoffs that list the file.

@@ -65,6 +65,18 @@ impl Remotes<'_> {
         own_refs().into_iter().map(compare).collect()
     }
 
+    /// The records that the tracking refs of a remote got since they were last united, as by a dry run or `git fetch`, and our refs
+    /// lack, by ref.
+    pub fn not_united(&self, tracking: &str) -> Result<BTreeMap<String, TransferLines>> {
+        let tips = Tips::load(&self.store.paths);
+        let mut refs = self.compare_refs(tracking, None)?;
+        refs.retain(|compared| {
+            let known = tips.refs.get(&tracking_ref(tracking, &compared.name));
+            !compared.equal && compared.theirs.is_some_and(|theirs| known != Some(&theirs))
+        });
+        refs.into_iter().map(|compared| Ok((compared.name.clone(), self.lines_to_transfer(&compared)?.0))).collect()
+    }
+
     /// As compared, but the local tip is replaced by the remote's notes after local redactions, without unpublished
     /// lines. Equal if the remote has all redactions. Call it after its notes were united.
     pub fn with_redactions_only(&self, comparison: RefComparison) -> Result<RefComparison> {
