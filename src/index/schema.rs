@@ -6,7 +6,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 33;
+pub const LAYOUT: u32 = 34;
 
 /// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";
@@ -21,7 +21,8 @@ pub const IS_GONE: &str = "(o.kind < 'a' OR o.superseded = 1)";
 /// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
 /// created at once.
 ///
-/// `anchor` has the anchors of claims, their own and those of confirmations, so that places are compared without reading notes, and the urgency of a claim with its own; `anchored` has their files, which are few beside them;
+/// `anchor` has the anchors of claims, their own and those of confirmations, so that places are compared without reading notes, and the
+/// urgency of a claim with its own; `anchored` has their files, which are few beside them;
 /// `mention` has the paths in the texts of claims. `replaced` has the claims that others replace, by the retracts in force, `disputed` those that several
 /// replace; `quotes` has those in handoffs and digests.
 ///
@@ -61,6 +62,12 @@ CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE TABLE anchor(path TEXT, id BLOB, r INTEGER, n INTEGER, first INTEGER, last INTEGER, blob BLOB, hash TEXT, urgency INTEGER,
   PRIMARY KEY(path, id, r, n)) WITHOUT ROWID;
 CREATE TABLE anchored(path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TRIGGER anchor_in AFTER INSERT ON anchor BEGIN
+  INSERT OR IGNORE INTO anchored VALUES(new.path);
+END;
+CREATE TRIGGER anchor_out AFTER DELETE ON anchor WHEN NOT EXISTS (SELECT 1 FROM anchor WHERE path = old.path) BEGIN
+  DELETE FROM anchored WHERE path = old.path;
+END;
 CREATE TABLE mention(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE INDEX mention_r ON mention(r);
 CREATE INDEX anchor_id ON anchor(id);

@@ -104,7 +104,7 @@ impl Index<'_> {
         Ok(self.number("SELECT EXISTS (SELECT 1 FROM anchor WHERE id = ?)", [schema::id(id)])? > 0)
     }
 
-    /// The files of all anchors, also of removed ones.
+    /// The files of all anchors.
     pub fn anchored_files(&self) -> Result<Vec<String>> {
         self.select("SELECT path FROM anchored", [], |row| row.get(0))
     }

@@ -238,7 +238,6 @@ impl RowInserter<'_> {
         for (n, anchor) in body.anchors().iter().enumerate() {
             let (first, last) = anchor.lines.unzip();
             let blob = parse_oid(&anchor.blob);
-            self.db.prepare_cached("INSERT OR IGNORE INTO anchored(path) VALUES(?)")?.execute([&anchor.path])?;
             let add = "INSERT INTO anchor(path, id, r, n, first, last, blob, hash, urgency) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
             self.db.prepare_cached(add)?.execute(params![
                 anchor.path,

@@ -6,7 +6,7 @@ use crate::context::CommandContext;
 use crate::use_cases::sync::exchange::RemoteSync;
 use crate::use_cases::sync::flush;
 use crate::use_cases::sync::policy::{destinations, is_nested};
-use crate::use_cases::sync::remote::{RemoteSyncRun, TransferByRef};
+use crate::use_cases::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::parent;
 use empirica_notes::git::remotes::RemoteTarget;
@@ -90,15 +90,7 @@ fn sync(
         shown: false,
         deadline: Some(began + time),
     };
-    let sync = RemoteSyncRun {
-        context,
-        target: &target,
-        options,
-        policy,
-        allow_secret: false,
-        only_redactions: false,
-        fetched: TransferByRef::new(),
-    };
+    let sync = RemoteSyncRun::new(context, &target, options, policy);
     sync.run(warnings, &mut |message| messages.push(message.to_owned())).map(Some)
 }
 

@@ -35,6 +35,19 @@ pub struct RemoteSyncRun<'t, 's> {
 
 pub type TransferByRef = BTreeMap<String, TransferLines>;
 
+impl<'t, 's> RemoteSyncRun<'t, 's> {
+    /// Of all records that the policy lets leave, without secrets.
+    pub fn new(
+        context: &'t CommandContext<'s>,
+        target: &'t RemoteTarget,
+        options: TransferOptions,
+        policy: SyncPolicy,
+    ) -> Self {
+        let fetched = TransferByRef::new();
+        RemoteSyncRun { context, target, options, policy, allow_secret: false, only_redactions: false, fetched }
+    }
+}
+
 impl RemoteSyncRun<'_, '_> {
     /// Fetches tracking refs and reports what would be transferred; refs held back are warnings.
     pub fn dry_run(&self, warnings: &mut Vec<String>) -> Result<RemoteSync> {

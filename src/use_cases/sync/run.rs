@@ -77,13 +77,9 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
             ..Default::default()
         };
         let sync = RemoteSyncRun {
-            context,
-            target: &target,
-            options,
-            policy,
             allow_secret: request.allow_secret,
-            only_redactions: false,
             fetched,
+            ..RemoteSyncRun::new(context, &target, options, policy)
         };
         let synced =
             if request.dry_run { sync.dry_run(&mut outcome.warnings) } else { sync.run(&mut outcome.warnings, say) };
@@ -119,17 +115,7 @@ pub fn receive(
         let deadline = Some(Instant::now() + time);
         let options =
             TransferOptions { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };
-        let policy = SyncPolicy::Nothing;
-        RemoteSyncRun {
-            context,
-            target: &target,
-            options,
-            policy,
-            allow_secret: false,
-            only_redactions: false,
-            fetched: TransferByRef::new(),
-        }
-        .run(warnings, &mut |_| {})
+        RemoteSyncRun::new(context, &target, options, SyncPolicy::Nothing).run(warnings, &mut |_| {})
     };
     let named = names.into_iter().map(|name| {
         let shown = empirica_secrets::redact_text(&name).map_or_else(|| name.clone(), |(shown, _)| shown);

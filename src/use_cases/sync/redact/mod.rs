@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::context::{CommandContext, active, names};
 use crate::use_cases::sync::policy::destinations;
-use crate::use_cases::sync::remote::{RemoteSyncRun, TransferByRef};
+use crate::use_cases::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Kind, Result, empirica, quote, text};
 use empirica_notes::format::redact::Attribution;
 use empirica_notes::git::remotes;
@@ -193,15 +193,7 @@ fn publish(
     let mut redact = || -> Result<RemoteRedaction> {
         let policy = SyncPolicy::configured(context.repo)?;
         let options = TransferOptions { shown: request.shown, ..Default::default() };
-        let sync = RemoteSyncRun {
-            context,
-            target,
-            options,
-            policy,
-            allow_secret: false,
-            only_redactions: true,
-            fetched: TransferByRef::new(),
-        };
+        let sync = RemoteSyncRun { only_redactions: true, ..RemoteSyncRun::new(context, target, options, policy) };
         match sync.dry_run(&mut Vec::new()) {
             Ok(seen) if seen.first => return Ok(result(RemoteState::NoNotes, None)),
             Err(error) if !is_known => return Ok(result(RemoteState::Unreachable, Some(error.in_one_line()))),

@@ -70,7 +70,8 @@ pub fn due(written: &[PathBuf]) -> Vec<PathBuf> {
         let Some((at, _)) = parts(path) else { return false };
         let seen = fs::metadata(path).and_then(|meta| meta.modified()).unwrap_or(UNIX_EPOCH);
         let seen = seen.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        is_expired(at, now) || now - at >= 2 * seen.saturating_sub(at)
+        // a clock that was set back tells nothing
+        is_expired(at, now) || seen > now || now - at >= 2 * seen.saturating_sub(at)
     };
     written.iter().filter(|path| is_due(path)).cloned().collect()
 }
@@ -138,6 +139,14 @@ mod tests {
         assert_eq!(due(&[looked_for.as_slice(), &not].concat()), looked_for);
         seen(&looked_for);
         assert_eq!(due(&looked_for[2..]), looked_for[4..]);
+        let ahead = log(100, 55);
+        fs::File::options()
+            .append(true)
+            .open(&ahead)
+            .unwrap()
+            .set_modified(SystemTime::now() + Duration::from_secs(3600))
+            .unwrap();
+        assert_eq!(due(std::slice::from_ref(&ahead)), [ahead]);
         assert_eq!(due(&[folder.path().join("other")]), [] as [PathBuf; 0]);
     }
 }
