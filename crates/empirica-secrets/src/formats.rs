@@ -160,8 +160,9 @@ pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'stati
     let mut spans = Vec::new();
     let (mut has_random, mut has_value) = (None, None);
     tokens(text, |span, at| spans.push((span, rank + at, TOKENS[at].0)));
+    let possible = possible_shapes(text.as_bytes());
     for (at, Shape(name, literals, pattern, like, regex)) in SHAPES.iter().enumerate() {
-        if !literals.iter().any(|literal| text.contains(literal)) {
+        if possible >> at & 1 == 0 {
             continue;
         }
         // many texts have the literals, few have a value: compile the pattern only for these
@@ -193,6 +194,31 @@ pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'stati
         }
     }
     spans
+}
+
+/// The shapes of which a text has a literal, as bits.
+fn possible_shapes(text: &[u8]) -> u64 {
+    /// For each first byte, the literals, with the shape of each.
+    type Literals = [Vec<(&'static [u8], usize)>; 256];
+    static LITERALS: LazyLock<Literals> = LazyLock::new(|| {
+        let mut literals = [const { Vec::new() }; 256];
+        for (at, shape) in SHAPES.iter().enumerate() {
+            for literal in shape.1.iter().map(|literal| literal.as_bytes()) {
+                literals[usize::from(literal[0])].push((literal, at));
+            }
+        }
+        literals
+    });
+    let mut shapes = 0;
+    for (at, byte) in text.iter().enumerate() {
+        for (literal, shape) in &LITERALS[usize::from(*byte)] {
+            let is_second = literal.get(1).is_none_or(|second| text.get(at + 1) == Some(second));
+            if is_second && text[at..].starts_with(literal) {
+                shapes |= 1 << shape;
+            }
+        }
+    }
+    shapes
 }
 
 /// Whether a word of a text has letters and digits, which [`fits`] requires of values.

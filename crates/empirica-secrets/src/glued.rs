@@ -66,7 +66,7 @@ pub(crate) fn separated(text: &str) -> Option<String> {
             }
         }
         let is_aws = || ["AKIA", "ASIA", "ABIA", "ACCA"].iter().any(|mark| bytes[at..].starts_with(mark.as_bytes()));
-        if matches!(bytes.get(at + AWS), Some(b'_' | b'a'..=b'z')) && is_aws() {
+        if bytes[at] == b'A' && matches!(bytes.get(at + AWS), Some(b'_' | b'a'..=b'z')) && is_aws() {
             put(at + AWS, b" ");
         }
         at += 1;

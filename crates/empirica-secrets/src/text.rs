@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// The first two characters of words: for each first one a bit per second one, ignoring case.
-pub(crate) type Starts = [u32; 256];
+/// The first three characters of words: for each first and second one a bit per third one, ignoring case.
+pub(crate) type Starts = [u32; 1024];
 
 /// Parts of names that secrets are assigned to.
 #[rustfmt::skip]
@@ -288,15 +288,20 @@ pub(crate) fn starts_with(text: &[u8], word: &str) -> bool {
     text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
 }
 
+/// Of words of two bytes or more.
 pub(crate) fn starts(words: impl Iterator<Item = &'static str>) -> Starts {
-    let mut starts = [0; 256];
+    let mut starts = [0; 1024];
     for word in words.map(str::as_bytes) {
-        starts[usize::from(word[0] | 32)] |= 1 << (word[1] & 31);
+        starts[first_two(word)] |= word.get(2).map_or(u32::MAX, |third| 1 << (third & 31));
     }
     starts
 }
 
-/// Whether a text may start with one of the words; can have false positives.
+/// Whether a text of three bytes or more may start with one of the words; can have false positives.
 pub(crate) fn may_start(starts: &Starts, text: &[u8]) -> bool {
-    text.len() > 1 && starts[usize::from(text[0] | 32)] >> (text[1] & 31) & 1 == 1
+    text.len() > 2 && starts[first_two(text)] >> (text[2] & 31) & 1 == 1
+}
+
+fn first_two(text: &[u8]) -> usize {
+    usize::from(text[0] & 31) << 5 | usize::from(text[1] & 31)
 }
