@@ -9,7 +9,7 @@ use crate::support::harness::{Repo, RunOutput, Sandbox, is_long};
 
 pub(super) const JOURNAL: &str = "refs/notes/empirica/data/journal";
 pub(super) const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
-const CHECKPOINTS: &str = "refs/notes/empirica/data/checkpoints";
+pub(super) const CHECKPOINTS: &str = "refs/notes/empirica/data/checkpoints";
 pub(super) const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 pub(super) const OURS: &str = "the cache of ours is cold at noon";
 /// The limit of a command, in KiB.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::attacks::{HANDOFFS, JOURNAL, OURS, SESSION, Team, handoff, id, record};
+use super::attacks::{CHECKPOINTS, HANDOFFS, JOURNAL, OURS, SESSION, Team, handoff, id, record};
 use crate::agents::hook_payloads::At;
 use crate::mcp::server::Client;
 use crate::support::harness::Sandbox;
@@ -195,6 +195,8 @@ fn who_writes_under_a_session_of_this_clone_is_told_from_it() {
             record(&id(3), "finding", &json!({"text": "the cache is theirs at noon"})),
         ],
     );
+    let vectors = json!({"phase": "CHECK", "round": 1, "vectors": {"know": 0.1, "uncertainty": 0.9}});
+    team.say(CHECKPOINTS, &[as_ours(&id(4), "assessment", vectors)]);
     // later than ours
     let newest = format!("{}-7fff-bfff-fffffffffff4", &handed_over[..13]);
     team.say(HANDOFFS, &[as_ours(&newest, "handoff", handoff(&json!({"task": "theirs"})))]);
@@ -215,6 +217,11 @@ fn who_writes_under_a_session_of_this_clone_is_told_from_it() {
         let command = format!("git empirica show {}", &forged[28..]);
         assert!(said.contains(&command), "{said}");
         assert_eq!(team.ours.json(["show", &forged])["committed_by"]["email"], "mal@example.com");
+    }
+    // an assessment counts in the state of its session
+    for arguments in [&["status"][..], &["check", "--drift"], &["check", "-v", "know=0.8"]] {
+        let said = team.ours.run(arguments).ok().err;
+        assert!(said.contains(&doubt(&id(4))), "{arguments:?}: {said}");
     }
     // hooks tell no such claim, and doubt such a handoff
     let at = At { repo: &team.ours, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".to_owned() };

@@ -12,8 +12,8 @@ use empirica_notes::error::{Result, empirica};
 use empirica_notes::format;
 use empirica_notes::model::{Id, Record};
 
-/// Most warnings of records in two versions.
-const DOUBLES: usize = 5;
+/// Most warnings of a kind.
+const WARNINGS: usize = 5;
 
 impl Index<'_> {
     /// A record's other versions, which do not count; none of a record that is stored in one.
@@ -37,18 +37,22 @@ impl Index<'_> {
         let find = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";
         let mut all = self.select(find, [], |row| schema::id_in(row, 0))?;
         all.retain(warns);
-        let mut out: Vec<String> = all.iter().take(DOUBLES).map(double_warning).collect();
-        let more = all.len() - out.len();
-        out.extend((more > 0).then(|| format!("two versions of {more} more records are stored")));
-        Ok(out)
+        Ok(named(&all, double_warning, |more| format!("two versions of {more} more records are stored")))
     }
 
     /// Warnings of these records: of those stored in two versions, and of those [unproven](Self::unproven). And of any second version of
     /// a record that this clone made, as the record may not be found.
     pub fn doubts(&self, shown: &BTreeSet<Id>) -> Result<Vec<String>> {
         let mut out = self.double_warnings_if(|id| shown.contains(id) || self.store.made(id))?;
-        out.extend(self.unproven(shown)?.iter().map(unproven_warning));
+        out.extend(self.unproven_warnings(shown)?);
         Ok(out)
+    }
+
+    /// A warning for each [unproven](Self::unproven) one of these records; for many, of their number.
+    pub fn unproven_warnings<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Vec<String>> {
+        let found: Vec<Id> = self.unproven(ids)?.into_iter().collect();
+        let more = |more| format!("cannot tell who stored {more} more records under sessions of this clone");
+        Ok(named(&found, unproven_warning, more))
     }
 
     /// Those of these records that are under a session that this clone began, but were not made by it, as far as their ids tell.
@@ -64,6 +68,12 @@ impl Index<'_> {
             self.select(find, [json!(hex).to_string()], |row| Ok((schema::id_in(row, 0)?, schema::id_in(row, 1)?)))?;
         Ok(found.into_iter().filter(|(_, began)| self.store.made(began)).map(|(id, _)| id).collect())
     }
+}
+
+/// A warning for each of the first of these, and one of the number of all others.
+fn named(ids: &[Id], warning: impl Fn(&Id) -> String, more: impl Fn(usize) -> String) -> Vec<String> {
+    let (first, others) = ids.split_at(ids.len().min(WARNINGS));
+    first.iter().map(warning).chain((!others.is_empty()).then(|| more(others.len()))).collect()
 }
 
 fn double_warning(id: &Id) -> String {

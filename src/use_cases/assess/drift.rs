@@ -7,7 +7,7 @@ use crate::context::{CommandContext, records};
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
 use empirica_notes::error::Result;
-use empirica_notes::model::SessionId;
+use empirica_notes::model::{Body, SessionId};
 
 /// How the confidence of a session moved over its last `--window` assessments (3): the newest against the mean of those before
 /// it. Nothing is recorded.
@@ -29,9 +29,11 @@ pub struct DriftOutcome {
 
 /// Measures the last `window` assessments (2 or more) of the session of the command.
 pub fn run(context: &CommandContext<'_>, window: usize) -> Result<DriftOutcome> {
-    let warnings = context.store.reconcile();
+    let mut warnings = context.store.reconcile();
     let session = context.working()?;
     let scan = records::session(context, &session.id)?;
+    let assessed = scan.records().filter(|record| matches!(record.body, Body::Assessment(_)));
+    warnings.extend(context.index()?.unproven_warnings(assessed.map(|record| &record.envelope.id))?);
     let gate = gate(&scan, &session.id, window);
     Ok(DriftOutcome { recommendation: gate.recommendation, gate, session_id: session.id, ai_id: session.ai, warnings })
 }

@@ -169,6 +169,8 @@ pub fn run(
     // a session can get its task after it began
     let later = || active::anywhere(context, session.id.as_str()).and_then(|session| session.task);
     request.task = request.task.or_else(|| session_records.session.task.is_none().then(later).flatten());
+    let assessed = session_records.assessments.iter().map(|(envelope, _)| &envelope.id);
+    let doubts = context.index()?.unproven_warnings(assessed)?;
     let round = session_records.next_round(phase);
     let mut proposed = goal_suggestions::GoalChanges::default();
     if phase == Phase::Preflight {
@@ -194,6 +196,7 @@ pub fn run(
     bodies.append(&mut proposed.bodies);
 
     let (records, mut stored) = context.store(&session, bodies, FlushTiming::Now)?;
+    stored.warnings.extend(doubts);
     let assessed = records.iter().find_map(|record| match &record.body {
         Body::Assessment(assessment) => Some((record.envelope.clone(), (**assessment).clone())),
         _ => None,

@@ -118,6 +118,10 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     }
     let index = context.index()?;
     warnings.extend(index.double_warnings()?);
+    let counted = active.iter().flat_map(|WorkingState { records, .. }| {
+        records.entry_ids.iter().chain(records.handoffs.iter().map(|(envelope, _)| &envelope.id))
+    });
+    warnings.extend(index.unproven_warnings(counted)?);
     warnings.extend(tasks::inbox::lost(context, &sessions)?);
     let own = context.own_session().ok().flatten();
     let ai = context.author(own.as_ref().map(|session| session.ai.as_str()));
