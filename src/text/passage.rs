@@ -25,24 +25,26 @@ const LEAD: usize = 40;
 /// equals; without matches, the beginning. `found` has ranges as in [`Passage::highlights`], of `text`.
 pub fn passage(text: &str, found: &[(usize, usize)], most: usize) -> Passage {
     let mut line: Vec<char> = Vec::new();
-    // position of each character on the line
-    let mut at: Vec<usize> = Vec::new();
-    for c in text.chars() {
-        if c.is_whitespace() {
-            at.push(line.len());
-            if line.last().is_some_and(|last| *last != ' ') {
-                line.push(' ');
-            }
-        } else {
-            at.push(line.len());
+    // the places on the line of the bounds of the matches, which are in order
+    let mut bounds = found.iter().flat_map(|(begin, end)| [*begin, *end]).peekable();
+    let mut placed: Vec<usize> = Vec::new();
+    for (index, c) in text.chars().enumerate() {
+        while bounds.next_if(|bound| *bound <= index).is_some() {
+            placed.push(line.len());
+        }
+        if !c.is_whitespace() {
             line.push(c);
+        } else if line.last().is_some_and(|last| *last != ' ') {
+            line.push(' ');
         }
     }
+    placed.extend(bounds.map(|_| line.len()));
     if line.last() == Some(&' ') {
         line.pop();
     }
-    let place = |index: usize| at.get(index).copied().unwrap_or(line.len()).min(line.len());
-    let found: Vec<(usize, usize)> = found.iter().map(|(begin, end)| (place(*begin), place(*end))).collect();
+    let (bounds, _) = placed.as_chunks::<2>();
+    let found: Vec<(usize, usize)> =
+        bounds.iter().map(|[begin, end]| (*begin.min(&line.len()), *end.min(&line.len()))).collect();
     if line.len() <= most {
         return Passage { text: line.into_iter().collect(), highlights: found };
     }

@@ -11,6 +11,9 @@ const STEMMED: usize = 3;
 /// Fewest letters of an identifier.
 const IDENTIFIER: usize = 4;
 
+/// Most words whose stems are kept.
+const KEPT: usize = 50_000;
+
 /// Words that a question has in any case.
 const STOP: &[&str] = &[
     "a", "about", "after", "again", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been",
@@ -28,7 +31,8 @@ pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }
 
-/// Stems words in English; others are their own stems. Keeps the stem of each word, as texts have the same words again and again.
+/// Stems words in English; others are their own stems. Keeps the stems of the first words, as texts have the same words again and
+/// again.
 pub struct Stems {
     stemmer: Stemmer,
     known: RefCell<HashMap<String, Rc<str>>>,
@@ -50,7 +54,10 @@ impl Stems {
             true => self.stemmer.stem(word).into(),
             false => word.into(),
         };
-        self.known.borrow_mut().insert(word.to_owned(), Rc::clone(&stem));
+        let mut known = self.known.borrow_mut();
+        if known.len() < KEPT {
+            known.insert(word.to_owned(), Rc::clone(&stem));
+        }
         stem
     }
 }

@@ -296,6 +296,19 @@ fn a_line_longer_than_a_record_is_kept_and_not_shown() {
 }
 
 #[test]
+fn a_record_of_different_words_is_found_by_any_of_them() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let words: usize = if is_long() { 830_000 } else { 200_000 };
+    let text = (0..words).map(|number| format!("w{number:06}")).collect::<Vec<_>>().join(" ");
+    team.say(JOURNAL, &[record(&id(1), "finding", &json!({"text": text}))]);
+    team.survives(0);
+    let last = format!("w{:06}", words - 1);
+    let found = team.run(&["search", &last]).ok();
+    assert!(found.out.contains(&last) && found.out.len() < 2_000, "{:.2000}", found.out);
+}
+
+#[test]
 fn chains_and_circles_of_any_length_end() {
     let place = Sandbox::new();
     let team = Team::new(&place);

@@ -295,7 +295,7 @@ fn hit_text(hit: &SearchHit, plan: bool, paint: Paint, width: usize) -> String {
     out
 }
 
-/// A passage in lines of `width` columns, with matches painted.
+/// The lines of a passage with the first match, of `width` columns, with matches painted.
 fn passage(passage: &Passage, paint: Paint, width: usize) -> String {
     let chars: Vec<char> = passage.text.chars().collect();
     // words: whether the space before is part of a match, and characters, shown as text, with the same
@@ -329,6 +329,13 @@ fn passage(passage: &Passage, paint: Paint, width: usize) -> String {
                 line.push(piece);
             }
         }
+    }
+    // at the end of a long text, the first match is below
+    let matching = lines.iter().position(|line| line.iter().any(|(_, is_found)| *is_found));
+    let above = matching.map_or(0, |at| (at + 1).saturating_sub(LINES));
+    if above > 0 {
+        lines.drain(..above);
+        lines[0].insert(0, ("…".to_owned(), false));
     }
     let is_cut = lines.len() > LINES;
     lines.truncate(LINES);
@@ -395,6 +402,9 @@ mod tests {
         let painted = passage(&shown, Paint { on: true }, 80);
         assert_eq!(painted.matches("\u{1b}[0m").count(), 2, "a phrase is one: {painted:?}");
         assert!(painted.contains("flaky login\u{1b}"), "{painted:?}");
+        let late = "word ".repeat(30) + "last";
+        let late = passage(&Passage { highlights: vec![(150, 154)], text: late }, Paint::default(), 40);
+        assert!(late.starts_with("  …word") && late.ends_with("last\n") && late.lines().count() == LINES, "{late}");
         for width in [20, 40, 60, 80] {
             for text in ["word ".repeat(40), "令牌".repeat(60), "x".repeat(300), "a\u{1b}[31m \u{202e}b".repeat(20)] {
                 let lines = passage(
