@@ -34,6 +34,7 @@ pub use crate::store::log::lock::pause;
 pub use crate::store::log::{PendingCounts, PendingRecord};
 pub use crate::store::read::origin::{LineOrigin, LineQuery};
 pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, resolve_note};
+pub use crate::store::recover::health::NotesHealth;
 pub use crate::store::recover::rescue::Rescued;
 pub use crate::store::redact::RedactedRecords;
 pub use crate::store::redact::scrub::Scrubbed;

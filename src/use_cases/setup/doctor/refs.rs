@@ -15,8 +15,7 @@ use empirica_notes::git::objects::integrity::Integrity;
 use empirica_notes::git::refs::{damaged_packed_refs, deletion, locks};
 use empirica_notes::git::remotes::tracking_name;
 use empirica_notes::git::{Oid, Repository};
-use empirica_notes::store::SyncPolicy;
-use empirica_notes::store::{PREFIX, own_refs};
+use empirica_notes::store::{NotesHealth, PREFIX, SyncPolicy, own_refs};
 
 /// Locks on refs are held for milliseconds; one this old was left by a process that died.
 const STALE: Duration = Duration::from_secs(60);
@@ -35,8 +34,9 @@ pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     if refs.is_empty() {
         refs.push(DoctorCheck::right("refs", "all our refs can be read and written"));
     }
-    refs.push(damaged(context));
-    refs.extend(newer(context));
+    let notes = context.store.health().notes();
+    refs.push(damaged(context, &notes));
+    refs.extend(newer(&notes));
     refs.extend(damaged_history(context));
     refs.extend(locks(context.repo));
     refs.push(pending(context));
@@ -47,8 +47,8 @@ pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
 }
 
 /// Records that only a newer program reads.
-fn newer(context: &CommandContext<'_>) -> Option<DoctorCheck> {
-    let unknown = context.store.reader().scan_all().ok()?.unknown.len();
+fn newer(notes: &NotesHealth) -> Option<DoctorCheck> {
+    let unknown = notes.newer.len();
     let what = format!(
         "{} written by a newer version of this program: kept and synced, but not shown; update the program",
         format::count(unknown, "record")
@@ -181,8 +181,8 @@ fn locks(repo: &Repository) -> Vec<DoctorCheck> {
 
 /// Unreadable objects of our notes. A damaged loose object hides an intact one, so it is moved away; what a remote
 /// has is then fetched, the rest is restored from what is left here.
-fn damaged(context: &CommandContext<'_>) -> DoctorCheck {
-    let all = context.store.health().damaged();
+fn damaged(context: &CommandContext<'_>, notes: &NotesHealth) -> DoctorCheck {
+    let all = &notes.damaged;
     let Some((name, id, why)) = all.first() else { return DoctorCheck::right("objects", "every note can be read") };
     let others = if all.len() > 1 { format!(", and {} more", all.len() - 1) } else { String::new() };
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };

@@ -39,17 +39,14 @@ pub struct Scan {
     pub conflicting_ids: BTreeSet<Id>,
     /// Ids of records that are retracted by others; they are kept but not listed.
     pub retracted: BTreeSet<Id>,
-    /// Ids of records of a version or kind that this program does not know.
-    pub unknown: BTreeSet<String>,
     /// The retracts among the records.
     retracts: BTreeSet<Id>,
 }
 
 impl Scan {
     fn add(&mut self, on: Oid, line: &[u8]) {
-        match format::record::decode(line) {
-            Some(record) => self.put(line.to_vec(), RecordEntry { record, on: BTreeSet::from([on]) }),
-            None => self.unknown.extend(format::record::newer(line)),
+        if let Some(record) = format::record::decode(line) {
+            self.put(line.to_vec(), RecordEntry { record, on: BTreeSet::from([on]) });
         }
     }
 
@@ -132,7 +129,6 @@ impl Scan {
         }
         self.conflicting_ids.extend(other.conflicting_ids);
         self.retracted.extend(other.retracted);
-        self.unknown.extend(other.unknown);
     }
 }
 

@@ -1,17 +1,27 @@
 //! Read-only checks: saved tips, writability, damaged objects and obstacles to a flush.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, lock_error};
+use crate::format::{lines, record};
 use crate::git::refs::locks::add_stale_lock;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, notes};
 use crate::store::read::objects::missing_note;
 use crate::store::write::tips::Tips;
-use crate::store::{Health, own_refs};
+use crate::store::{Health, MARKDOWN_REF, own_refs};
+
+/// What is wrong with the stored notes.
+#[derive(Debug, Default)]
+pub struct NotesHealth {
+    /// The objects that cannot be read, with their ref and the cause: damaged, or missing in a clone that is not partial.
+    pub damaged: Vec<(String, Oid, String)>,
+    /// The ids of records that only a newer version of this program reads.
+    pub newer: BTreeSet<String>,
+}
 
 impl Health<'_> {
     /// The last seen or written tips, by full ref name.
@@ -32,18 +42,18 @@ impl Health<'_> {
         if state.symlink_metadata().is_ok() { state } else { state.parent().unwrap_or(state) }
     }
 
-    /// The objects of the notes that cannot be read, with their ref and the cause: damaged, or missing in a clone that
-    /// is not partial. The contents of an unreadable tree are unknown.
-    pub fn damaged(&self) -> Vec<(String, Oid, String)> {
+    /// Reads every note. The contents of an unreadable tree are unknown.
+    pub fn notes(&self) -> NotesHealth {
         let repo = self.store.repo;
         let is_whole = !is_partial(repo);
-        let mut out = Vec::new();
+        let mut out = NotesHealth::default();
+        let (mut note, mut newer) = (Vec::new(), BTreeSet::new());
         for name in own_refs() {
             let Ok(Some(tip)) = repo.find_ref(&name) else { continue };
             let Ok(tree) = repo.tree_of(tip) else { continue };
             let mut report = |id: Oid, error: &Error| {
                 let causes: Vec<String> = error.causes().iter().map(|cause| cause.to_string()).collect();
-                out.push((name.clone(), id, causes.join(": ")));
+                out.damaged.push((name.clone(), id, causes.join(": ")));
             };
             let notes = match notes::entries(repo, tree) {
                 Ok(entries) => entries.notes,
@@ -53,15 +63,16 @@ impl Health<'_> {
                 }
             };
             for (_, blob) in notes {
-                match repo.read_blob(blob) {
-                    Ok(Some(_)) => {}
-                    Ok(None) if is_whole => report(blob, &missing_note(blob)),
-                    Ok(None) => {}
+                match repo.read_blob_into(blob, &mut note) {
+                    Ok(true) if name == MARKDOWN_REF => {}
+                    Ok(true) => newer.extend(lines::split(&note).filter_map(record::newer)),
+                    Ok(false) if is_whole => report(blob, &missing_note(blob)),
+                    Ok(false) => {}
                     Err(error) => report(blob, &error),
                 }
             }
         }
-        out
+        NotesHealth { newer, ..out }
     }
 
     /// The first obstacle to a flush that can be found without one: an unwritable folder or object store, a held lock,
