@@ -1,5 +1,6 @@
 //! What new records cost in a large repository: beside git's own commands, when they are exchanged, and in size.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -48,6 +49,16 @@ fn committed(bench: &mut Bench, repo: &Path, size: &str) {
         bench.row(&format!("`git commit` with our hooks beside without, {what}, {size}"), pair.ours, pair.theirs, 1.1);
     }
     run(bench.ours(repo, &["deinit"]));
+    // what any hook costs
+    let empty = repo.join(".git/empty-hooks");
+    std::fs::create_dir_all(&empty).expect("a folder");
+    let hook = empty.join("post-commit");
+    std::fs::write(&hook, "#!/bin/sh\nexit 0\n").expect("a hook");
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("a hook that can be run");
+    let path = format!("core.hooksPath={}", empty.display());
+    let with_empty = [&["-c", &path], commit.as_slice()].concat();
+    let pair = bench.pair(&|| {}, &|| bench.git(repo, &with_empty), &|| bench.git(repo, &bare));
+    bench.row(&format!("`git commit` with an empty hook beside without, {size}"), pair.ours, pair.theirs, 1.1);
 }
 
 /// A clone with all notes, so that the repository stays as it is.
