@@ -225,7 +225,7 @@ fn the_scan_before_a_push_is_bounded_in_time() {
     let hub = hub(&place);
     let repo = working(&place, &hub);
     repo.json(["init"]);
-    let lines: String = (0..12_000).map(|n| format!("harmless line of text number {n}\n")).collect();
+    let lines: String = (0..60_000).map(|n| format!("harmless line of text number {n}\n")).collect();
     std::fs::write(repo.path.join("../lines"), lines).expect("a file");
     repo.git(["notes", "--ref", JOURNAL, "append", "-F", "../lines"]).ok();
     repo.json(["status"]);
