@@ -20,7 +20,7 @@ use crate::index::{Index, IndexCache};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
-use empirica_notes::model::{Body, Record, SessionId};
+use empirica_notes::model::{Body, Id, Record, SessionId};
 use empirica_notes::store::{FlushTiming, Render, Scan, Store};
 use empirica_secrets::Replaced;
 use empirica_transcripts::model::Agent;
@@ -95,6 +95,17 @@ impl<'a> CommandContext<'a> {
     /// The index over the current records.
     pub fn index(&self) -> Result<Index<'_>> {
         self.index_cache.open(&self.store)
+    }
+
+    /// Warnings of those of these records that somebody else may have stored under a session of this clone. The index is asked only for
+    /// records that this clone did not make.
+    pub(crate) fn unproven<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Vec<String> {
+        let others: Vec<&Id> = ids.into_iter().filter(|id| !self.store.made(id)).collect();
+        if others.is_empty() {
+            return Vec::new();
+        }
+        let found = self.index().and_then(|index| index.unproven_warnings(others));
+        found.unwrap_or_else(|error| vec![format!("cannot tell who stored the records: {}", error.in_one_line())])
     }
 
     /// The stored records of a session, and those that refer to them; [`records::session`] has those that count.

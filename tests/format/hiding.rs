@@ -223,6 +223,10 @@ fn who_writes_under_a_session_of_this_clone_is_told_from_it() {
         let said = team.ours.run(arguments).ok().err;
         assert!(said.contains(&doubt(&id(4))), "{arguments:?}: {said}");
     }
+    // an end counts for no session that is active here
+    team.say(JOURNAL, &[as_ours(&id(5), "session_end", json!({}))]);
+    team.ours.run(["sync"]).ok();
+    team.ours.json(["check", "-v", "know=0.9"]);
     // hooks tell no such claim, and doubt such a handoff
     let at = At { repo: &team.ours, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".to_owned() };
     let begun = at.context("SessionStart", json!({"source": "startup"}));

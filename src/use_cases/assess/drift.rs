@@ -33,7 +33,7 @@ pub fn run(context: &CommandContext<'_>, window: usize) -> Result<DriftOutcome> 
     let session = context.working()?;
     let scan = records::session(context, &session.id)?;
     let assessed = scan.records().filter(|record| matches!(record.body, Body::Assessment(_)));
-    warnings.extend(context.index()?.unproven_warnings(assessed.map(|record| &record.envelope.id))?);
+    warnings.extend(context.unproven(assessed.map(|record| &record.envelope.id)));
     let gate = gate(&scan, &session.id, window);
     Ok(DriftOutcome { recommendation: gate.recommendation, gate, session_id: session.id, ai_id: session.ai, warnings })
 }

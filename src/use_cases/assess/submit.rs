@@ -161,16 +161,17 @@ pub fn run(
     let session = context.writing()?;
     let scan = records::session(context, &session.id)?;
     let session_records = gather_from(&scan, &session.id)?;
-    if !session_records.session.is_active() {
+    let here = active::anywhere(context, session.id.as_str());
+    // what ends a session that is active here may be another's record
+    if !session_records.session.is_active() && here.is_none() {
         return Err(Error::refused(format!("cannot assess session {}: it has ended", session.id.short()))
             .suggest("Start a new session.")
             .command(names::start_command(Some(&session_records.session.ai))));
     }
     // a session can get its task after it began
-    let later = || active::anywhere(context, session.id.as_str()).and_then(|session| session.task);
+    let later = || here.and_then(|session| session.task);
     request.task = request.task.or_else(|| session_records.session.task.is_none().then(later).flatten());
-    let assessed = session_records.assessments.iter().map(|(envelope, _)| &envelope.id);
-    let doubts = context.index()?.unproven_warnings(assessed)?;
+    let doubts = context.unproven(session_records.assessments.iter().map(|(envelope, _)| &envelope.id));
     let round = session_records.next_round(phase);
     let mut proposed = goal_suggestions::GoalChanges::default();
     if phase == Phase::Preflight {

@@ -28,11 +28,12 @@ pub fn run(context: &CommandContext<'_>, phase: Option<Phase>, task: Option<Stri
     warnings.extend(session.note.clone());
     let scan = records::session(context, &session.id)?;
     let records = gather_from(&scan, &session.id)?;
-    if let Some(phase) = phase.filter(|_| !records.session.is_active()) {
+    let here = active::anywhere(context, session.id.as_str());
+    if let Some(phase) = phase.filter(|_| !records.session.is_active() && here.is_none()) {
         warnings.push(format!("the session has ended: it can have no other {}", phase.name()));
     }
     let assessed = || records.assessments.iter().rev().find_map(|(_, assessment)| assessment.task.clone());
-    let later = || active::anywhere(context, session.id.as_str()).and_then(|session| session.task);
+    let later = || here.and_then(|session| session.task);
     let task = task.or_else(assessed).or_else(|| records.session.task.clone()).or_else(later);
     Ok(GuideOutcome { gate: gate(&scan, &session.id, WINDOW), records, task, warnings })
 }

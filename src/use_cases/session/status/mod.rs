@@ -121,7 +121,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     let counted = active.iter().flat_map(|WorkingState { records, .. }| {
         records.entry_ids.iter().chain(records.handoffs.iter().map(|(envelope, _)| &envelope.id))
     });
-    warnings.extend(index.unproven_warnings(counted)?);
+    warnings.extend(context.unproven(counted));
     warnings.extend(tasks::inbox::lost(context, &sessions)?);
     let own = context.own_session().ok().flatten();
     let ai = context.author(own.as_ref().map(|session| session.ai.as_str()));
