@@ -42,15 +42,6 @@ pub fn part<'t>(name: &str, text: &'t [u8]) -> &'t [u8] {
     }
 }
 
-/// A step that runs `half` before it kills the process, to leave a half-done operation behind.
-#[cfg(feature = "fault-injection")]
-pub fn half_way(name: &str, half: impl FnOnce()) {
-    if armed::dies_at(name) {
-        half();
-        armed::die();
-    }
-}
-
 #[cfg(feature = "fault-injection")]
 pub use armed::arm;
 
@@ -134,10 +125,6 @@ mod armed {
             STATE.lock().map(|mut state| state.dying = true).unwrap_or_default();
         }
         is_due
-    }
-
-    pub fn dies_at(name: &str) -> bool {
-        matches!(count(name, false), (Some(FaultAction::Kill(_)), true))
     }
 
     /// Dies by SIGKILL: no destructor runs.

@@ -210,32 +210,76 @@ fn an_invalid_packed_refs_is_reported_and_loses_nothing() {
 
 #[test]
 fn a_lock_that_was_left_is_named_with_its_age_and_never_removed() {
-    for name in [format!("{JOURNAL}.lock"), "packed-refs.lock".to_owned()] {
-        let place = Sandbox::new();
-        let repo = shared(&place);
-        repo.git(["pack-refs", "--all"]).ok();
-        let lock = repo.path.join(".git").join(&name);
+    let place = Sandbox::new();
+    let repo = shared(&place);
+    repo.git(["pack-refs", "--all"]).ok();
+    let leave = |name: &str| {
+        let lock = repo.path.join(".git").join(name);
         fs::create_dir_all(lock.parent().expect("a folder")).expect("a folder");
         fs::write(&lock, "").expect("a lock");
         let old = SystemTime::now() - Duration::from_secs(3 * 3600 + 60);
         fs::File::options().write(true).open(&lock).expect("a lock").set_modified(old).expect("a time");
-        repo.json(["finding", "waits"]);
-        let flushed = repo.json(["flush"]);
-        assert_eq!((&flushed["degraded_mode"], &flushed["waiting"]), (&true.into(), &1.into()), "{name}: {flushed}");
-        let command = flushed["recovery_commands"][0].as_str().expect("a command");
-        assert!(command.starts_with("rm -f ") && command.ends_with(&name), "{name}: {command}");
-        let status = repo.json(["status"]);
-        assert!(status["waiting"]["recovery_commands"].to_string().contains(&name), "{status}");
+        lock
+    };
+    let doubted = |lock: &Path| {
         let doctor = repo.fails(1, ["doctor"]);
+        let name = lock.file_name().expect("a name").to_string_lossy();
         assert!(
-            doctor["reason"].as_str().is_some_and(|why| why.contains(&name) && why.contains("3 h ago")),
+            doctor["reason"].as_str().is_some_and(|why| why.contains(&*name) && why.contains("3 h ago")),
             "{doctor}"
         );
         assert!(lock.exists(), "it is the user's to remove");
         follow(&repo, "locks");
-        let flushed = repo.json(["flush"]);
-        assert_eq!((&flushed["degraded_mode"], &flushed["waiting"]), (&false.into(), &0.into()), "{flushed}");
+    };
+    let name = format!("{JOURNAL}.lock");
+    let lock = leave(&name);
+    repo.json(["finding", "waits"]);
+    let flushed = repo.json(["flush"]);
+    assert_eq!((&flushed["degraded_mode"], &flushed["waiting"]), (&true.into(), &1.into()), "{flushed}");
+    let command = flushed["recovery_commands"][0].as_str().expect("a command");
+    assert!(command.starts_with("rm -f ") && command.ends_with(&name), "{command}");
+    let status = repo.json(["status"]);
+    assert!(status["waiting"]["recovery_commands"].to_string().contains(&name), "{status}");
+    doubted(&lock);
+    let flushed = repo.json(["flush"]);
+    assert_eq!((&flushed["degraded_mode"], &flushed["waiting"]), (&false.into(), &0.into()), "{flushed}");
+    // git takes this one to delete refs, which no write of ours does
+    let lock = leave("packed-refs.lock");
+    repo.json(["finding", "does not wait"]);
+    let flushed = repo.json(["flush"]);
+    assert_eq!((&flushed["degraded_mode"], &flushed["waiting"]), (&false.into(), &0.into()), "{flushed}");
+    doubted(&lock);
+}
+
+/// As `git branch -d` and the end of a pick do.
+#[test]
+fn a_write_killed_at_any_step_leaves_no_lock_that_keeps_git_from_deleting_a_ref() {
+    let place = Sandbox::new();
+    let repo = shared(&place);
+    let mut at_refs = 0;
+    for n in 1.. {
+        repo.json(["finding", &format!("before {n}")]);
+        // the refs and a file of them are there
+        repo.git(["pack-refs", "--all"]).ok();
+        let mut command = repo.program();
+        let dies = [("EMPIRICA_FAULT", format!("kill:{n}"))];
+        let ran = command.args(["handoff", "-m", "x", "--json"]).envs(dies).output().expect("it starts");
+        if ran.status.code() == Some(0) {
+            break;
+        }
+        assert!(!repo.path.join(".git/packed-refs.lock").exists(), "killed at {n}");
+        repo.git(["branch", "passing"]).ok();
+        repo.git(["branch", "-d", "passing"]).ok();
+        let locks = repo.json(["flush"])["recovery_commands"].clone();
+        if let Some(command) = locks[0].as_str() {
+            at_refs += 1;
+            assert!(command.starts_with("rm -f ") && !command.contains("packed-refs"), "{command}");
+            place.command("sh", &repo.path).args(["-c", command]).status().expect("a shell");
+        }
+        // one command removes all of them
+        assert_eq!(repo.json(["flush"])["waiting"], 0);
     }
+    assert!(at_refs > 0, "none died while it held locks");
 }
 
 #[test]

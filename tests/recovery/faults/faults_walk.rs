@@ -190,9 +190,11 @@ fn mend(repo: &Repo<'_>, text: &Value) {
 
 /// Whether a lock that git would take is on one of our refs.
 fn locked(repo: &Repo<'_>) -> bool {
-    let base = repo.path.join(".git/refs/notes/empirica");
-    let data = SHELVES.iter().map(|namespace| base.join(format!("data/{namespace}.lock")));
-    data.chain([base.join("handoffs.lock")]).any(|lock| lock.exists())
+    fn has_lock(folder: &Path) -> bool {
+        let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.any(|entry| entry.path().extension().is_some_and(|end| end == "lock") || has_lock(&entry.path()))
+    }
+    has_lock(&repo.path.join(".git/refs/notes/empirica"))
 }
 
 fn refs(repo: &Repo<'_>) -> BTreeMap<String, String> {

@@ -162,7 +162,7 @@ fn is_lock(path: &Path) -> bool {
 /// Locks on our refs, stale or held.
 fn locks(repo: &Repository) -> Vec<DoctorCheck> {
     let own = files(&repo.common_dir()).into_iter().filter(|path| is_lock(path));
-    let found = own.chain(repo.ref_locks(&[])).filter_map(|path| Some((locks::age(&path)?, path)));
+    let found = own.chain(repo.ref_locks(&[], true)).filter_map(|path| Some((locks::age(&path)?, path)));
     let check = |(age, path): (Duration, PathBuf)| {
         let remedy = format!("rm -f {}", shell_path(&path));
         let path = path.display();

@@ -7,8 +7,8 @@ use crate::error::{Error, quote};
 use crate::git::Repository;
 
 impl Repository {
-    /// The lock files that git takes to update these refs.
-    pub fn ref_locks(&self, names: &[&str]) -> Vec<PathBuf> {
+    /// The lock files that git takes to update these refs, or to delete them, too.
+    pub fn ref_locks(&self, names: &[&str], deletes: bool) -> Vec<PathBuf> {
         let common = self.common_dir();
         if self.capabilities.reftable {
             // a linked worktree has its own tables for HEAD
@@ -17,22 +17,29 @@ impl Repository {
             return all;
         }
         let own = names.iter().map(|name| common.join(format!("{name}.lock")));
-        own.chain([common.join("packed-refs.lock")]).collect()
+        own.chain(deletes.then(|| common.join("packed-refs.lock"))).collect()
     }
 
-    /// The first of [`Self::ref_locks`] that exists.
-    pub fn ref_lock(&self, names: &[&str]) -> Option<PathBuf> {
-        self.ref_locks(names).into_iter().find(|lock| lock.exists())
+    /// Those of [`Self::ref_locks`] that exist.
+    pub fn held_locks(&self, names: &[&str], deletes: bool) -> Vec<PathBuf> {
+        self.ref_locks(names, deletes).into_iter().filter(|lock| lock.exists()).collect()
     }
 }
 
-/// Adds a lock file, possibly stale, as the reason of an error.
-pub fn add_stale_lock(error: Error, lock: &Path) -> Error {
+/// Adds lock files, possibly stale, as the reason of an error; none change nothing.
+pub fn add_stale_locks(error: Error, locks: &[PathBuf]) -> Error {
+    let Some((lock, others)) = locks.split_first() else { return error };
     let since = age(lock).map_or_else(String::new, |age| format!(" since {}", long(age)));
+    let (more, stale) = match others.len() {
+        0 => (String::new(), format!("the stale lock {}", lock.display())),
+        1 => (", and another".to_owned(), "the two stale locks".to_owned()),
+        count => (format!(", and {count} others"), format!("the {} stale locks", count + 1)),
+    };
+    let all: Vec<String> = locks.iter().map(|lock| quote(&lock.to_string_lossy())).collect();
     error
-        .reason(format!("the lock {} exists{since}", lock.display()))
-        .suggest(format!("If no git process is running, remove the stale lock {}.", lock.display()))
-        .command(format!("rm -f {}", quote(&lock.to_string_lossy())))
+        .reason(format!("the lock {} exists{since}{more}", lock.display()))
+        .suggest(format!("If no git process is running, remove {stale}."))
+        .command(format!("rm -f {}", all.join(" ")))
 }
 
 /// The age of a lock; `None` if it no longer exists.

@@ -2,6 +2,7 @@
 
 pub mod delete;
 pub mod locks;
+mod ref_files;
 pub mod refs_cli;
 pub mod refs_gix;
 
@@ -56,6 +57,17 @@ pub struct RefUpdate {
 pub struct Identity {
     pub name: String,
     pub email: String,
+}
+
+impl Identity {
+    /// With the current time in UTC (local time would read the zone files).
+    pub(crate) fn signature(&self) -> gix::actor::Signature {
+        gix::actor::Signature {
+            name: self.name.as_str().into(),
+            email: self.email.as_str().into(),
+            time: gix::date::Time::now_utc(),
+        }
+    }
 }
 
 /// A line of a reflog.

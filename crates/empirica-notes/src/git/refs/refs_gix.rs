@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use gix::bstr::ByteSlice;
-use gix::refs::transaction::{LogChange, PreviousValue, RefEdit, RefLog};
-use gix::refs::{FullName, Target};
+use gix::lock::Marker;
 
 use crate::error::{Error, Result};
 use crate::git::Oid;
+use crate::git::refs::ref_files::{RefFiles, failed};
 use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, UpdateError, broken_ref};
 
 /// The backend for refs in files.
@@ -152,35 +152,14 @@ impl Refs for GixRefs {
         identity: &Identity,
         _: Option<Instant>,
     ) -> Result<(), UpdateError> {
-        let mut edits = Vec::new();
-        for update in updates {
-            let name = FullName::try_from(update.name.as_str()).map_err(|error| UpdateError::Failed(error.into()))?;
-            let previous = match update.expected {
-                Some(id) => PreviousValue::MustExistAndMatch(Target::Object(id)),
-                None => PreviousValue::MustNotExist,
-            };
-            let log = LogChange { mode: RefLog::AndReference, force_create_reflog: false, message: message.into() };
-            edits.push(RefEdit::update_with_log(name, update.new, previous, log));
+        let files = RefFiles::of(&self.repo);
+        let held: Vec<Marker> = updates.iter().map(|update| files.lock(update)).collect::<Result<_, _>>()?;
+        crate::fault::step("refs: locked");
+        for (update, lock) in updates.iter().zip(held) {
+            files.log(update, message, identity).map_err(failed)?;
+            files.put(lock)?;
+            crate::fault::step("refs: one moved");
         }
-        let mut time = gix::date::parse::TimeBuf::default();
-        let signature = signature(identity);
-        let outcome = self.repo.edit_references_as(edits, Some(signature.to_ref(&mut time)));
-        outcome.map(|_| ()).map_err(|error| {
-            // a vanished ref under MustExistAndMatch is reported as not found: it moved, too
-            if error.is_conflict() || error.is_retryable() || error.is_not_found() {
-                UpdateError::Contended(error.into())
-            } else {
-                UpdateError::Failed(error.into())
-            }
-        })
-    }
-}
-
-/// The signature of `identity` with the current time in UTC (local time would read the zone files).
-pub(crate) fn signature(identity: &Identity) -> gix::actor::Signature {
-    gix::actor::Signature {
-        name: identity.name.as_str().into(),
-        email: identity.email.as_str().into(),
-        time: gix::date::Time::now_utc(),
+        Ok(())
     }
 }

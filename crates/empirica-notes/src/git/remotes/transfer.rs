@@ -8,7 +8,7 @@ use crate::error::{Error, Result, quote};
 use crate::git::Oid;
 use crate::git::process::{git, message, outdated, run_until};
 use crate::git::refs::PREFIX;
-use crate::git::refs::locks::add_stale_lock;
+use crate::git::refs::locks::add_stale_locks;
 use crate::git::remotes::{RemoteTarget, is_partial, refspecs, tracking_of};
 use crate::git::repository::Repository;
 
@@ -172,13 +172,11 @@ fn explained(repo: &Repository, target: &RemoteTarget, error: Error) -> Error {
         ours.iter().flatten().any(|to| name.starts_with(to.trim_end_matches('*'))) && !name.contains("..")
     };
     let name = words[at..].split('\'').nth(1).filter(is_ours);
-    match repo.ref_lock(name.as_slice()) {
-        Some(lock) => add_stale_lock(
-            Error::refused(format!("cannot fetch the notes from {}", target.name)).caused_by(error),
-            &lock,
-        ),
-        None => error,
+    let locks = repo.held_locks(name.as_slice(), true);
+    if locks.is_empty() {
+        return error;
     }
+    add_stale_locks(Error::refused(format!("cannot fetch the notes from {}", target.name)).caused_by(error), &locks)
 }
 
 /// The refs of a remote below `prefix`, which ends in a slash.

@@ -7,7 +7,6 @@ use crate::git::Oid;
 use crate::git::objects::partial_clone::fetch_trees;
 use crate::git::objects::unreadable;
 use crate::git::refs::Identity;
-use crate::git::refs::refs_gix::signature;
 use crate::git::remotes::is_partial;
 use crate::git::repository::{FALLBACK, Repository};
 
@@ -93,7 +92,7 @@ impl Repository {
 
     /// Stores a commit of `tree` with `parents`, by `identity`, now, and checks that the objects exist.
     pub fn write_commit(&self, tree: Oid, parents: Vec<Oid>, message: &str, identity: &Identity) -> Result<Oid> {
-        self.write_signed(tree, parents, message, signature(identity))
+        self.write_signed(tree, parents, message, identity.signature())
     }
 
     /// As [`Self::write_commit`], the same in every clone: by this program, at `seconds` since 1970, parents sorted.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, lock_error};
 use crate::format::{lines, record};
-use crate::git::refs::locks::add_stale_lock;
+use crate::git::refs::locks::add_stale_locks;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, notes};
 use crate::store::read::objects::missing_note;
@@ -149,8 +149,9 @@ impl Health<'_> {
         if let Some(tip) = tip.filter(|tip| !self.store.recovery().is_readable(*tip)) {
             return Some(repo.unreadable_tip(name, tip));
         }
-        if let Some(lock) = repo.ref_lock(&[name]) {
-            return Some(add_stale_lock(Error::storage(format!("cannot update {name}: it is locked")), &lock));
+        let locks = repo.held_locks(&[name], false);
+        if !locks.is_empty() {
+            return Some(add_stale_locks(Error::storage(format!("cannot update {name}: it is locked")), &locks));
         }
         let below = repo.list_refs(&format!("{name}/")).unwrap_or_default();
         let (other, _) = below.first()?;

@@ -6,5 +6,3 @@ pub mod health;
 pub mod pruned;
 pub mod reconcile;
 pub mod rescue;
-#[cfg(feature = "fault-injection")]
-pub mod torn;

@@ -7,7 +7,7 @@ use crate::error::{Error, Result, empirica, io_cause, refuses_writes};
 use crate::format::{blocks, lines};
 use crate::git::notes::Unite;
 use crate::git::objects::partial_clone;
-use crate::git::refs::locks::add_stale_lock;
+use crate::git::refs::locks::add_stale_locks;
 use crate::git::remotes::is_partial;
 use crate::git::{NotesTree, Oid, RefUpdate, UpdateError};
 use crate::model::Namespace;
@@ -211,10 +211,6 @@ impl Writer<'_> {
             let patience =
                 || Instant::now() + self.store.remaining_wait(self.store.lock_timeout.max(Duration::from_secs(1)));
             let deadline = *deadline.get_or_insert_with(patience);
-            #[cfg(feature = "fault-injection")]
-            crate::fault::half_way("refs: one moved, the others locked", || {
-                crate::store::recover::torn::move_one(repo, &updates, message, &identity)
-            });
             match repo.update_refs(&updates, message, &identity) {
                 Ok(()) => {
                     tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
@@ -296,14 +292,17 @@ impl Writer<'_> {
         let error = out.caused_by(error);
         let refused = |(name, tip): (&String, Option<Oid>)| self.store.repo.hook_refuses(name, tip?);
         let tips = updates.iter().map(|update| (&update.name, update.expected));
-        match self.store.repo.ref_lock(&names) {
-            None if tips.into_iter().find_map(refused).is_some() => error
+        let locks = self.store.repo.held_locks(&names, false);
+        if !locks.is_empty() {
+            return add_stale_locks(error, &locks);
+        }
+        match tips.into_iter().find_map(refused) {
+            Some(_) => error
                 .suggest("A reference-transaction hook refuses it; pending records are written once it allows that.")
                 .command("git rev-parse --git-path hooks/reference-transaction"),
             None => {
                 error.suggest("Check the refs and their permissions.").command(format!("git for-each-ref {PREFIX}"))
             }
-            Some(lock) => add_stale_lock(error, &lock),
         }
     }
 }
