@@ -1,6 +1,5 @@
 //! Tables of the index, and how values are stored in them.
 
-use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::Row;
 
 use empirica_notes::model::{Id, SessionId};
@@ -164,11 +163,6 @@ pub fn id_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Id> {
 
 pub fn session_in(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
     SessionId::parse(&text(row.get_ref(column)?.as_blob()?)).ok_or(rusqlite::Error::InvalidQuery)
-}
-
-/// The Unix time in milliseconds from which ids are ahead of the clock: a day later than `now`. New ids follow those up to then.
-pub fn ahead(now: DateTime<Utc>) -> u64 {
-    u64::try_from((now + TimeDelta::days(1)).timestamp_millis()).unwrap_or_default().min((1 << 48) - 1)
 }
 
 /// Least and greatest stored UUID that begin with these hex digits.

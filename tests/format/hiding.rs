@@ -273,3 +273,85 @@ fn records_dated_ahead_of_the_clock_come_last() {
     assert_eq!(team.ours.json(["resume", "--last", "5"])["total_sessions"], 5);
     assert_ne!(SESSION, session);
 }
+
+#[test]
+fn claims_dated_ahead_of_the_clock_displace_none() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let ours = &team.ours;
+    ours.json(["deadend", "ours fails", "--why", "we tried", "--at", "README.md:1"]);
+    ours.json(["unknown", "ours is open"]);
+    ours.json(["mistake", "ours was wrong"]);
+    ours.json(["decision", "ours is decided", "--why", "we chose"]);
+    ours.json(["goal", "add", "ours is to do"]);
+    ours.json(["finding", "ours is a standard", "--as", "standard"]);
+    ours.run(["sync"]).ok();
+    let blob = ours.git_out(["rev-parse", "HEAD:README.md"]);
+    let own = |at: u64| json!({"session": format!("11111111-2222-4333-8444-{:012}", at % 2)});
+    let ahead = |id: &str, kind: &str, at: u64, more: Value| {
+        let mut line = own(at);
+        line["at"] = json!("9999-01-01T00:00:00.000Z");
+        line["anchors"] = json!([{"path": "README.md", "blob": blob}]);
+        line.as_object_mut().expect("keys").extend(more.as_object().expect("keys").clone());
+        record(id, kind, &line)
+    };
+    // a UUID of no time sorts behind all times
+    let id = |at: u64| match at % 2 {
+        0 => format!("fff00000-0000-7000-8000-{at:012x}"),
+        _ => format!("ffffffff-ffff-4fff-bfff-{at:012x}"),
+    };
+    let mut journal: Vec<String> =
+        (0..2).map(|at| ahead(&id(at), "session_start", at, json!({"worktree": "main", "place": "p"}))).collect();
+    let text = |at: u64| json!({"text": format!("theirs {at}"), "impact": 1.0, "memory": "standard"});
+    for at in 0..260 {
+        let tried = json!({"approach": format!("theirs {at}"), "why": "README.md"});
+        let chosen = json!({"text": format!("theirs {at}"), "why": "README.md", "alternatives": []});
+        let goal = json!({"text": format!("theirs {at}"), "criteria": [], "priority": "medium"});
+        for (place, (kind, more)) in (1..).zip([
+            ("finding", text(at)),
+            ("unknown", text(at)),
+            ("mistake", text(at)),
+            ("dead_end", tried),
+            ("decision", chosen),
+            ("goal", goal),
+        ]) {
+            journal.push(ahead(&id(1000 * place + at), kind, at, more));
+        }
+    }
+    // nor does a confirmation put a claim behind them
+    let failed = ours.json(["search", "ours fails"])["hits"][0]["id"].clone();
+    journal.push(ahead(&id(9000), "confirm", 0, json!({"of": failed})));
+    team.say(JOURNAL, &journal);
+    // in a clone that has no session of its own
+    ours.git(["clone", "-q", "../hub.git", "../reader"]).ok();
+    let reader = place.at("reader");
+    reader.run(["init"]).ok();
+    reader.run(["sync"]).ok();
+    let project = reader.json(["status", "--all", "--budget", "200000"]);
+    for (list, key) in [
+        ("findings", "text"),
+        ("unknowns", "text"),
+        ("mistakes", "text"),
+        ("dead_ends", "approach"),
+        ("decisions", "text"),
+        ("goals", "text"),
+    ] {
+        let first = project[list][0][key].as_str().unwrap_or_default();
+        assert!(first.starts_with("ours"), "{list}: {first}");
+    }
+    assert_eq!(
+        project["working_memory"]["quality_standards"][0], "ours is a standard",
+        "{}",
+        project["working_memory"]
+    );
+    assert_eq!(project["active_sessions"][0]["ai_id"], "ada", "{}", project["active_sessions"]);
+    let why = reader.run(["why", "README.md"]).ok().out;
+    let (failed, theirs) = (why.find("ours fails"), why.find("theirs"));
+    assert!(failed.is_some() && theirs.is_none_or(|theirs| failed < Some(theirs)), "{why}");
+    let at = At { repo: &reader, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".to_owned() };
+    let begun = at.context("SessionStart", json!({"source": "startup"}));
+    assert!(
+        begun.contains("ours is open") && begun.contains("ours fails") && begun.contains("ours is decided"),
+        "{begun}"
+    );
+}

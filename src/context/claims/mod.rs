@@ -127,7 +127,9 @@ fn one(
         Record { envelope, body: Body::Retract(retract) } => Some((envelope.clone(), retract.clone())),
         _ => None,
     });
-    let newest = about.records().rev().find(|record| matches!(record.body, Body::Confirm(_)));
+    let horizon = context.store.horizon();
+    let counts = |record: &&Record| matches!(record.body, Body::Confirm(_)) && !horizon.is_ahead(&record.envelope.id);
+    let newest = about.records().rev().find(counts);
     Ok(Standing {
         retracts: retracts.collect(),
         confirmed: newest.map(|record| record.envelope.clone()),

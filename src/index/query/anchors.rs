@@ -77,18 +77,22 @@ impl Index<'_> {
         // its limit keeps the order of the inner query, in which the outer one looks whether a claim is in force
         let within = format!(
             "SELECT o.r FROM (SELECT a.id, min(iif(a.urgency IS NULL, NULL, a.r)) AS r \
-             FROM json_each(?) p CROSS JOIN anchor a ON a.path = p.value GROUP BY a.id ORDER BY min(a.urgency), a.id DESC LIMIT -1) a \
-             CROSS JOIN record o ON o.r = coalesce(a.r, (SELECT r FROM record WHERE id = a.id)) WHERE o.kind IN {CLAIMS} LIMIT ?"
+             FROM json_each(?) p CROSS JOIN anchor a ON a.path = p.value GROUP BY a.id ORDER BY a.id >= x'{}', min(a.urgency), a.id DESC LIMIT -1) a \
+             CROSS JOIN record o ON o.r = coalesce(a.r, (SELECT r FROM record WHERE id = a.id)) WHERE o.kind IN {CLAIMS} LIMIT ?",
+            self.store.horizon().digits()
         );
         self.anchors(&within, (json!(paths).to_string(), i64::try_from(most).unwrap_or(i64::MAX)))
     }
 
-    /// The newest `most` claims in force that have anchors, newest first.
+    /// The newest `most` claims in force that have anchors, newest first, those ahead of the clock last.
     pub fn newest_anchored(&self, most: usize) -> Result<Vec<Id>> {
-        let newest = format!(
-            "SELECT DISTINCT a.id FROM anchor a CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS} ORDER BY a.id DESC LIMIT ?"
-        );
-        self.select(&newest, [most as i64], |row| schema::id_in(row, 0))
+        self.ahead_last(0, most, |when, most, _| {
+            let newest = format!(
+                "SELECT DISTINCT a.id FROM anchor a CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS} AND a.id {when} \
+                 ORDER BY a.id DESC LIMIT {most}"
+            );
+            self.select(&newest, [], |row| schema::id_in(row, 0))
+        })
     }
 
     /// How many claims in force have anchors.

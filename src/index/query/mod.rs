@@ -211,7 +211,7 @@ pub struct RecordQuery<'a> {
 }
 
 impl Index<'_> {
-    /// At most `most` rows after the first `skip`, by `rows` of a condition on ids, a limit and an offset. Those [ahead](schema::ahead) of the clock come
+    /// At most `most` rows after the first `skip`, by `rows` of a condition on ids, a limit and an offset. Those ahead of the [clock](empirica_notes::model::Horizon) come
     /// last, so that they hide no other.
     fn ahead_last<T>(
         &self,
@@ -220,7 +220,7 @@ impl Index<'_> {
         mut rows: impl FnMut(&str, i64, usize) -> Result<Vec<T>>,
     ) -> Result<Vec<T>> {
         let limit = |most: usize| i64::try_from(most).unwrap_or(i64::MAX);
-        let ahead = format!("x'{:012x}'", schema::ahead(self.store.now()));
+        let ahead = format!("x'{}'", self.store.horizon().digits());
         let mut out = rows(&format!("< {ahead}"), limit(most), skip)?;
         if out.len() < most {
             let skip = match out.is_empty() && skip > 0 {
@@ -237,6 +237,13 @@ impl Index<'_> {
         self.checked(found(&self.opened.db, condition, values))
     }
 
+    /// The newest `most` records that meet a condition, newest first, those ahead of the clock last.
+    fn newest_found(&self, condition: &str, values: impl Params + Copy, most: usize) -> Result<Vec<FoundRecord>> {
+        self.ahead_last(0, most, |when, most, _| {
+            self.found(&format!("{condition} AND id {when} ORDER BY id DESC LIMIT {most}"), values)
+        })
+    }
+
     fn read(&self, found: Vec<FoundRecord>) -> Result<Scan> {
         let texts = Texts::sharing(self.store.repo(), &self.opened.texts);
         self.checked(read(&self.opened.db, &texts, found))
@@ -244,17 +251,15 @@ impl Index<'_> {
 
     /// The records of these kinds, by `kind` key.
     pub fn kinds(&self, kinds: &[&str], only: RecordQuery<'_>) -> Result<Scan> {
-        let newest = only.newest.map_or(-1, |newest| newest as i64);
         let session = only.session.map(schema::session);
         let mut all = Vec::new();
         for kind in kinds {
-            all.extend(match &session {
-                None => self.found("kind = ? ORDER BY id DESC LIMIT ?", params![kind, newest])?,
-                Some(session) => self.found(
-                    "+kind = ? AND s = (SELECT s FROM session WHERE id = ?) ORDER BY id DESC LIMIT ?",
-                    params![kind, session, newest],
-                )?,
-            });
+            let wanted = match session {
+                None => "kind = ?1 AND ?2 IS NULL",
+                Some(_) => "+kind = ?1 AND s = (SELECT s FROM session WHERE id = ?2)",
+            };
+            let newest = only.newest.unwrap_or(usize::MAX);
+            all.extend(self.newest_found(wanted, params![kind, session], newest)?);
         }
         self.read(all)
     }
@@ -311,16 +316,14 @@ impl Index<'_> {
         let kinds = serde_json::json!(kinds).to_string();
         // with one digit a sixteenth of all matches: found soon in the order of ids
         let short = if digits.len() < 2 { "+short" } else { "short" };
-        let beginning = format!(
-            "{short} BETWEEN ? AND ? AND superseded = 0 AND +kind IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?"
-        );
-        self.read(self.found(&beginning, params![from, to, kinds, most as i64])?)
+        let beginning =
+            format!("{short} BETWEEN ? AND ? AND superseded = 0 AND +kind IN (SELECT value FROM json_each(?))");
+        self.read(self.newest_found(&beginning, params![from, to, kinds], most)?)
     }
 
     /// The newest `most` findings marked for longer-term memory, by the word of `finding --as`.
     pub fn memory(&self, word: &str, most: usize) -> Result<Scan> {
-        let marked = "r IN (SELECT r FROM memory WHERE word = ?) ORDER BY id DESC LIMIT ?";
-        self.read(self.found(marked, params![word, most as i64])?)
+        self.read(self.newest_found("r IN (SELECT r FROM memory WHERE word = ?)", [word], most)?)
     }
 
     /// The claims that a claim replaces.
@@ -386,19 +389,22 @@ impl Index<'_> {
         let on = "SELECT n FROM note WHERE target IN (SELECT unhex(value) FROM json_each(?1))";
         let decided = format!(
             "r IN (SELECT r FROM record WHERE note IN ({on}) UNION SELECT r FROM attached WHERE n IN ({on})) \
-             AND +kind IN ('decision', 'dead_end', 'handoff', 'digest') AND superseded = 0 ORDER BY id DESC LIMIT ?2"
+             AND +kind IN ('decision', 'dead_end', 'handoff', 'digest') AND superseded = 0"
         );
         let hex: Vec<String> = commits.iter().map(Oid::to_string).collect();
-        self.read(self.found(&decided, params![serde_json::json!(hex).to_string(), most as i64])?)
+        self.read(self.newest_found(&decided, [serde_json::json!(hex).to_string().as_str()], most)?)
     }
 
     /// At most `most` claims in force whose texts name each of these files: dead ends, decisions, then the newest.
     pub fn mentioning<'p>(&self, paths: impl IntoIterator<Item = &'p str>, most: usize) -> Result<Scan> {
         let mut all = BTreeMap::new();
         for path in paths {
-            let naming = "r IN (SELECT r FROM mention WHERE path = ?) AND +kind >= 'a' \
-                          ORDER BY kind = 'dead_end' DESC, kind = 'decision' DESC, id DESC LIMIT ?";
-            all.extend(self.found(naming, params![path, most as i64])?.into_iter().map(|one| (one.r, one)));
+            let naming = format!(
+                "r IN (SELECT r FROM mention WHERE path = ?) AND +kind >= 'a' \
+                 ORDER BY id >= x'{}', kind = 'dead_end' DESC, kind = 'decision' DESC, id DESC LIMIT ?",
+                self.store.horizon().digits()
+            );
+            all.extend(self.found(&naming, params![path, most as i64])?.into_iter().map(|one| (one.r, one)));
         }
         self.read(all.into_values().collect())
     }
@@ -455,8 +461,8 @@ impl Index<'_> {
 
     /// The newest `most` checkpoints of an agent's sessions in these places (one or two).
     pub fn checkpoints_at(&self, ai: &str, places: &[String], most: usize) -> Result<Scan> {
-        let taken = "+kind = 'checkpoint' AND s IN (SELECT s FROM session WHERE ai = ? AND place IN (?, ?)) ORDER BY id DESC LIMIT ?";
-        self.read(self.found(taken, params![ai, places.first(), places.last(), most as i64])?)
+        let taken = "+kind = 'checkpoint' AND s IN (SELECT s FROM session WHERE ai = ? AND place IN (?, ?))";
+        self.read(self.newest_found(taken, params![ai, places.first(), places.last()], most)?)
     }
 
     /// The records attached to an object.

@@ -1,7 +1,5 @@
 //! Full-text queries: which records contain words, best first.
 
-use std::cmp::Reverse;
-
 use rusqlite::params_from_iter;
 use serde_json::json;
 
@@ -233,8 +231,7 @@ impl Index<'_> {
             })?);
             total += self.number(&format!("SELECT {counted} o WHERE {condition}"), values())?;
         }
-        let ahead = schema::ahead(self.store.now());
-        hits.sort_by_key(|id: &Id| (id.ms() >= ahead, Reverse(id.clone())));
+        hits.sort_by_key(|id| self.store.horizon().newest_first(id));
         hits.truncate(query.most);
         Ok(SearchMatch { hits: hits.into_iter().map(|id| (id, None)).collect(), total })
     }

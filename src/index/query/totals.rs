@@ -1,6 +1,5 @@
 //! Queries for totals: counts of records, and their agents.
 
-use rusqlite::params;
 use serde_json::json;
 
 use crate::index::connection::Index;
@@ -70,22 +69,34 @@ impl Index<'_> {
         self.number("SELECT n FROM sums WHERE name = 'session'", [])
     }
 
-    /// The newest unanswered unknowns, or open goals, newest first.
+    /// The newest unanswered unknowns, or open goals, newest first, those ahead of the clock last.
     pub fn open(&self, kind: &str, most: usize) -> Result<Vec<Id>> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        // this condition lets the partial index of open records serve the query
-        let sql = "SELECT id FROM record WHERE closed = 0 AND kind IN ('unknown', 'goal') AND kind = ? ORDER BY id DESC LIMIT ?";
-        self.select(sql, params![kind, most], |row| schema::id_in(row, 0))
+        self.ahead_last(0, most, |when, most, _| {
+            // this condition lets the partial index of open records serve the query
+            let sql = format!(
+                "SELECT id FROM record WHERE closed = 0 AND kind IN ('unknown', 'goal') AND kind = ? AND id {when} \
+                 ORDER BY id DESC LIMIT {most}"
+            );
+            self.select(&sql, [kind], |row| schema::id_in(row, 0))
+        })
     }
 
-    /// The agents that began sessions, sorted by name, each with its session that began last.
+    /// The agents that began sessions, sorted by name, each with its session that began last, of those ahead of the clock only if
+    /// all are.
     pub fn agents(&self) -> Result<Vec<(String, SessionId)>> {
+        let ahead = format!("x'{}'", self.store.horizon().digits());
+        let last = |when: &str| {
+            format!("(SELECT id FROM session WHERE ai = a.ai AND began {when} {ahead} ORDER BY began DESC LIMIT 1)")
+        };
         // from name to name, without a scan of the sessions
-        let sql = "WITH RECURSIVE a(ai) AS (SELECT min(ai) FROM session UNION ALL \
-                   SELECT (SELECT min(ai) FROM session WHERE ai > a.ai) FROM a WHERE a.ai IS NOT NULL) \
-                   SELECT a.ai, (SELECT id FROM session WHERE ai = a.ai ORDER BY began DESC LIMIT 1) FROM a \
-                   WHERE a.ai IS NOT NULL";
-        self.select(sql, [], |row| Ok((row.get(0)?, schema::session_in(row, 1)?)))
+        let sql = format!(
+            "WITH RECURSIVE a(ai) AS (SELECT min(ai) FROM session UNION ALL \
+             SELECT (SELECT min(ai) FROM session WHERE ai > a.ai) FROM a WHERE a.ai IS NOT NULL) \
+             SELECT a.ai, coalesce({}, {}) FROM a WHERE a.ai IS NOT NULL",
+            last("<"),
+            last(">=")
+        );
+        self.select(&sql, [], |row| Ok((row.get(0)?, schema::session_in(row, 1)?)))
     }
 
     /// Mean change of know and of uncertainty over the sessions that assessed them, from the first PREFLIGHT to the

@@ -48,9 +48,9 @@ pub fn derive_sessions(
 }
 
 /// `None` if the session has no record of its own; records of others may still concern it. Its newest record is not
-/// [ahead](schema::ahead) of the clock, unless all are. It began with the start that this clone made, whatever others stored under it.
+/// ahead of the clock, unless all are. It began with the start that this clone made, whatever others stored under it.
 fn derive(inserter: &RowInserter<'_>, s: i64, store: &Store<'_>) -> Result<Option<DerivedSession>, IndexError> {
-    let ahead = schema::ahead(store.now());
+    let horizon = store.horizon();
     let RowInserter { db, texts, parsed, .. } = inserter;
     let row: Vec<u8> = db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
     let id = SessionId::parse(&schema::text(&row)).ok_or(IndexError::Lost)?;
@@ -117,7 +117,7 @@ fn derive(inserter: &RowInserter<'_>, s: i64, store: &Store<'_>) -> Result<Optio
     });
     Ok(Some(DerivedSession {
         newest: own()
-            .rfind(|record| record.envelope.id.ms() < ahead)
+            .rfind(|record| !horizon.is_ahead(&record.envelope.id))
             .or_else(|| own().next_back())
             .map(|record| record.envelope.id.clone()),
         // numbers and texts only: serializing cannot fail

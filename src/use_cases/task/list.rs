@@ -1,7 +1,5 @@
 //! Tasks: their handoffs, events and states.
 
-use std::cmp::Reverse;
-
 use crate::context::{CommandContext, names, tasks};
 use crate::fold::task::state::{TaskState, TaskStatus};
 use empirica_notes::error::{Error, Result};
@@ -32,6 +30,7 @@ pub fn all(context: &CommandContext<'_>) -> Result<Vec<Task>> {
     let index = context.index()?;
     let states = tasks::states(&index, index.of_tasks(None)?)?;
     let mut out: Vec<Task> = states.into_iter().map(|(task_id, state)| Task { task_id, state }).collect();
-    out.sort_by_cached_key(|task| Reverse(task.state.steps.last().map(|step| step.envelope.id.clone())));
+    let horizon = context.store.horizon();
+    out.sort_by_cached_key(|task| task.state.steps.last().map(|step| horizon.newest_first(&step.envelope.id)));
     Ok(out)
 }

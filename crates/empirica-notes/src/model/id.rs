@@ -1,7 +1,9 @@
 //! Identifiers: UUIDv7 for records, which orders them; random UUIDv4 for sessions.
 
+use std::cmp::Reverse;
 use std::fmt;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -122,6 +124,34 @@ impl SessionId {
     }
 }
 
+/// The time from which ids are ahead of a clock. Whoever pushes may write any time; such ids come last in what is listed newest
+/// first, so that they hide no other. New ids follow those before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Horizon(u64);
+
+impl Horizon {
+    /// [`MAX_AHEAD_MS`] after `now`.
+    pub fn after(now: DateTime<Utc>) -> Self {
+        let ms = (now + TimeDelta::milliseconds(MAX_AHEAD_MS as i64)).timestamp_millis();
+        Horizon(u64::try_from(ms).unwrap_or_default().min((1 << 48) - 1))
+    }
+
+    /// The first 12 hex digits of the least id ahead.
+    pub fn digits(self) -> String {
+        format!("{:012x}", self.0)
+    }
+
+    /// Whether an id is ahead; by its first 48 bits, as ids sort, also if they are no time.
+    pub fn is_ahead(self, id: &Id) -> bool {
+        id.0.bytes().filter(|byte| *byte != b'-').take(12).cmp(self.digits().bytes()).is_ge()
+    }
+
+    /// The key that sorts ids newest first, those ahead last.
+    pub fn newest_first(self, id: &Id) -> (bool, Reverse<Id>) {
+        (self.is_ahead(id), Reverse(id.clone()))
+    }
+}
+
 /// The time for a new id: now, or 1 ms after the newest known id, unless that is over 24 h ahead.
 pub fn next_ms(now_ms: u64, newest_known_ms: u64) -> u64 {
     if newest_known_ms > now_ms + MAX_AHEAD_MS { now_ms } else { now_ms.max(newest_known_ms + 1) }
@@ -164,6 +194,21 @@ mod tests {
         assert!(Id::parse(&id.as_str().to_uppercase()).is_none());
         assert!(Id::parse(&id.as_str().replace('-', "")).is_none());
         assert!(Id::parse("--exec").is_none());
+    }
+
+    #[test]
+    fn ids_a_day_ahead_of_the_clock_come_last() {
+        let now = DateTime::from_timestamp_millis(1_700_000_000_000).unwrap();
+        let horizon = Horizon::after(now);
+        let at = |ms: u64| Id::at(1_700_000_000_000 + ms);
+        assert!(!horizon.is_ahead(&at(MAX_AHEAD_MS - 1)) && horizon.is_ahead(&at(MAX_AHEAD_MS)));
+        let no_time = Id::parse("ffffffff-ffff-4fff-bfff-ffffffffffff").unwrap();
+        assert!(no_time.ms() == 0 && horizon.is_ahead(&no_time));
+        let mut ids = vec![at(MAX_AHEAD_MS), at(1), no_time.clone(), at(2)];
+        let expected = [ids[3].clone(), ids[1].clone(), no_time, ids[0].clone()];
+        ids.sort_by_key(|id| horizon.newest_first(id));
+        assert_eq!(ids, expected);
+        assert_eq!(Horizon::after(DateTime::<Utc>::MAX_UTC - TimeDelta::days(2)).digits(), "ffffffffffff");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub use crate::model::assessment::{Assessment, Checkpoint, Trigger};
 pub use crate::model::handoff::Handoff;
 pub use crate::model::handoff::accept::{Accept, Verdict};
 pub use crate::model::handoff::digest::Digest;
-pub use crate::model::id::{Id, SessionId};
+pub use crate::model::id::{Horizon, Id, SessionId};
 pub use crate::model::record::{Body, Envelope, Namespace, Record};
 pub use crate::model::vectors::{Vector, Vectors};
 pub use empirica_transcripts::model::Transcript;

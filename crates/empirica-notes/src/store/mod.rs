@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::format;
 use crate::git::history::reach::Reach;
 use crate::git::{HeadState, Repository};
-use crate::model::{Id, Record};
+use crate::model::{Horizon, Id, Record};
 
 pub use crate::store::export::{ExportItem, Imported};
 pub use crate::store::files::paths::Paths;
@@ -313,6 +313,11 @@ impl<'a> Store<'a> {
     /// The start time of the command.
     pub fn now(&self) -> DateTime<Utc> {
         self.now
+    }
+
+    /// From when ids are ahead of the clock.
+    pub fn horizon(&self) -> Horizon {
+        Horizon::after(self.now)
     }
 
     /// The store's files outside the notes.

@@ -173,10 +173,11 @@ fn handoffs(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Handoffs>
 
 fn project(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Project> {
     let mut active = index.sessions(true)?;
-    active.sort_by(|a, b| b.began.cmp(&a.began));
+    let horizon = context.store.horizon();
+    active.sort_by_cached_key(|session| horizon.newest_first(&session.began));
     let mut agents = Vec::new();
     for (ai, _) in index.agents()? {
-        let newest = index.last_heard(Some(&ai), 0, 1)?.pop().map(|session| session.newest);
+        let newest = index.last_heard(Some(&ai), 0, 1)?.pop().map(|session| horizon.newest_first(&session.newest));
         agents.push((newest, ai));
     }
     agents.sort();
@@ -192,7 +193,7 @@ fn project(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Project> {
         active_total,
         active_sessions: active.collect(),
         ai_total: agents.len() as u64,
-        ai_collaborators: agents.into_iter().rev().take(RECENT).map(|(_, ai)| ai).collect(),
+        ai_collaborators: agents.into_iter().take(RECENT).map(|(_, ai)| ai).collect(),
         total_sessions: index.count_sessions()? as u64,
         learning_deltas: LearningDeltas { know: mean(know), uncertainty: mean(uncertainty) },
     })

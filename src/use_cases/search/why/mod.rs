@@ -14,7 +14,7 @@ use crate::use_cases::meaning;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::{blame, trailer};
 use empirica_notes::git::objects::content::{PathContent, inside, tree_path};
-use empirica_notes::model::{Body, Id, Record, SessionId};
+use empirica_notes::model::{Body, Horizon, Id, Record, SessionId};
 
 /// Most records that are read of the commits.
 const DECIDED: usize = 100;
@@ -176,7 +176,8 @@ impl Found {
 /// The best of these records with their standings, best first; none that is not in force.
 fn ranked(context: &CommandContext<'_>, found: Found, most: usize, mut anchors: Anchors<'_>) -> Result<Vec<Known>> {
     let mut found: Vec<(Id, (Relation, u8))> = found.0.into_iter().collect();
-    found.sort_by_key(|(id, how)| (*how, Reverse(id.clone())));
+    let horizon = context.store.horizon();
+    found.sort_by_cached_key(|(id, how)| (horizon.is_ahead(id), *how, Reverse(id.clone())));
     found.truncate(most);
     let relations: BTreeMap<Id, Relation> = found.iter().map(|(id, (relation, _))| (id.clone(), *relation)).collect();
     let ids: Vec<Id> = found.into_iter().map(|(id, _)| id).collect();
@@ -187,19 +188,19 @@ fn ranked(context: &CommandContext<'_>, found: Found, most: usize, mut anchors: 
         standing.retracts.is_empty().then_some(Known { record, relation, standing })
     });
     let mut known: Vec<Known> = known.collect();
-    known.sort_by_key(rank);
+    known.sort_by_cached_key(|known| rank(known, horizon));
     Ok(known)
 }
 
 /// Sound claims before those whose code changed, then by relation, by kind, and the last made or confirmed first.
-fn rank(known: &Known) -> impl Ord + use<> {
+fn rank(known: &Known, horizon: Horizon) -> impl Ord + use<> {
     let is_handoff = known.relation == Relation::Handoff;
     (
         is_handoff,
         !known.standing.is_sound(),
         known.relation,
         urgency(&known.record.body),
-        Reverse(known.standing.renewed(&known.record.envelope.id).clone()),
+        horizon.newest_first(known.standing.renewed(&known.record.envelope.id)),
     )
 }
 

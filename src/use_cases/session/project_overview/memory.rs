@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use empirica_notes::model::journal::{Decision, Finding, MEMORY};
-use empirica_notes::model::{Body, Record};
+use empirica_notes::model::{Body, Horizon, Record};
 
 /// The most decisions.
 pub const DECISIONS: usize = 5;
@@ -33,11 +33,15 @@ impl Memory {
     }
 }
 
-/// The memory of decisions and findings, in order of id.
-pub fn memory<'a>(records: impl IntoIterator<Item = &'a Record>, current_task: Option<String>) -> Memory {
+/// The memory of decisions and findings, in any order.
+pub fn memory<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    current_task: Option<String>,
+    horizon: Horizon,
+) -> Memory {
     let mut out = Memory { current_task, ..Memory::default() };
     let mut newest: Vec<&Record> = records.into_iter().collect();
-    newest.reverse();
+    newest.sort_by_cached_key(|record| horizon.newest_first(&record.envelope.id));
     let mut seen = BTreeSet::new();
     for record in newest {
         let (list, most, text) = match &record.body {
@@ -62,6 +66,7 @@ pub fn memory<'a>(records: impl IntoIterator<Item = &'a Record>, current_task: O
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chrono::DateTime;
     use empirica_notes::model::{Envelope, Id};
 
     fn record(ms: u64, body: Body) -> Record {
@@ -92,11 +97,11 @@ mod tests {
                 Body::Decision(Decision { text, why, alternatives: Vec::new(), ..Default::default() }),
             ));
         }
-        let memory = memory(&all, Some("t".into()));
+        let memory = memory(&all, Some("t".into()), Horizon::after(DateTime::UNIX_EPOCH));
         assert_eq!(memory.recent_decisions, ["d6 — w", "d5 — w", "d4 — w", "d3 — w", "d2 — w"]);
         assert!(MEMORY.iter().all(|word| memory.of(word).len() == 1));
         assert_eq!((memory.of("pattern")[0].as_str(), memory.of("trouble")[0].as_str()), (" PATTERN ", "trouble"));
         assert!(memory.of("odd").is_empty() && !memory.has("odd"));
-        assert_eq!(super::memory(&[], None), Memory::default());
+        assert_eq!(super::memory(&[], None, Horizon::after(DateTime::UNIX_EPOCH)), Memory::default());
     }
 }

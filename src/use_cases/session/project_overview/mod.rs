@@ -98,7 +98,7 @@ fn read_for(
         }
     }
     let records: Vec<&Record> = scan.records().collect();
-    let mut overview = overview(&records, &sessions, own.as_ref());
+    let mut overview = overview(&records, &sessions, own.as_ref(), context.store.horizon());
     (overview.sessions, overview.agents) = (index.count_sessions()?, index.agents()?.len());
     for handoff in &mut overview.handoffs {
         if let Some(placed) = index.placed(std::slice::from_ref(&handoff.handoff_id))?.pop() {
@@ -121,17 +121,17 @@ fn read_for(
         inject::admit(context, &mut remembered)?;
     }
     let current = overview.active_sessions.iter().find(|active| active.own).or(overview.active_sessions.first());
-    let memory = memory::memory(remembered.records(), current.and_then(|active| active.task.clone()));
+    let memory =
+        memory::memory(remembered.records(), current.and_then(|active| active.task.clone()), context.store.horizon());
     Ok(ProjectOverviewOutcome { overview, memory, named: false, warnings })
 }
 
-/// The records for the overview: all of the requesting session, of active sessions and of the newest one of each agent, open
-/// goals, and the claims of all sessions that were made or confirmed last.
+/// The records for the overview: all of the requesting session; of active sessions and of the newest one of each agent the last
+/// record and the assessments; open goals, and the claims of all sessions that were made or confirmed last.
 fn overview_records(index: &Index<'_>, own: Option<&SessionId>, extent: Extent) -> Result<Scan> {
     let newest = index.agents()?.into_iter().take(extent.sessions);
     let mut sessions: BTreeSet<SessionId> = newest.clone().map(|(_, session)| session).collect();
     sessions.extend(index.sessions(true)?.into_iter().rev().take(extent.sessions).map(|session| session.id));
-    sessions.extend(own.cloned());
     let only = RecordQuery { newest: Some(extent.claims), ..RecordQuery::default() };
     let mut out = index.kinds(&CLAIMS, only)?;
     let [unknowns, goals] = OPEN.map(|kind| index.open(kind, extent.claims));
@@ -149,7 +149,12 @@ fn overview_records(index: &Index<'_>, own: Option<&SessionId>, extent: Extent) 
     }
     out.merge(index.goals(&goals?)?);
     for id in &sessions {
-        out.merge(index.session(id)?);
+        let of = RecordQuery { session: Some(id), newest: Some(extent.claims) };
+        out.merge(index.kinds(&["assessment"], of)?);
+        out.merge(index.ids(index.session_row(id)?.iter().map(|row| &row.newest))?);
+    }
+    if let Some(own) = own {
+        out.merge(index.session(own)?);
     }
     for (ai, _) in newest {
         let last = HandoffQuery { ai: Some(ai), ..HandoffQuery::default() };

@@ -17,7 +17,7 @@ use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::session::Session;
-use empirica_notes::model::{Assessment, Body, Envelope, Handoff, Id, Phase, Record, SessionId};
+use empirica_notes::model::{Assessment, Body, Envelope, Handoff, Horizon, Id, Phase, Record, SessionId};
 
 /// The impact of a finding without one.
 pub const DEFAULT_IMPACT: f64 = 0.5;
@@ -336,12 +336,21 @@ pub fn importance(impact: Option<f64>, newer: usize) -> f64 {
 }
 
 /// Folds records, oldest first, for the requesting session, if known; the stored sessions and agents are not counted. `all`
-/// has the sessions that made the records; active ones, and the newest of each agent, are there with all their records.
-pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Option<&SessionId>) -> Overview {
+/// has the sessions that made the records; of active ones, and the newest of each agent, their last record and assessments are there.
+pub fn overview(
+    records: &[&Record],
+    all: &BTreeMap<SessionId, Session>,
+    own: Option<&SessionId>,
+    horizon: Horizon,
+) -> Overview {
     let mut states: BTreeMap<&SessionId, SessionState<'_>> = BTreeMap::new();
     for record in records {
         if let Some(id) = &record.envelope.session {
-            states.entry(id).or_default().add(record);
+            let state = states.entry(id).or_default();
+            // records ahead of the clock come last, and count only without others
+            if state.last.is_none() || !horizon.is_ahead(&record.envelope.id) {
+                state.add(record);
+            }
         }
     }
     let own = own.and_then(|id| all.get(id)).map(|session| (session.id.clone(), session.ai.clone()));
@@ -350,7 +359,7 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
 
     let mut active: Vec<(&Session, &SessionState<'_>)> =
         all.values().filter(|s| s.is_active()).filter_map(|s| Some((s, states.get(&s.id)?))).collect();
-    active.sort_by_key(|(session, state)| (!is_own(Some(&session.id)), Reverse(state.last)));
+    active.sort_by_cached_key(|(session, state)| (!is_own(Some(&session.id)), state.last_seen(horizon)));
     let mut newest: BTreeMap<&str, &Session> = BTreeMap::new();
     for session in all.values() {
         let latest = newest.entry(&session.ai).or_insert(session);
@@ -360,10 +369,12 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
     }
     let mut team: Vec<(&Session, &SessionState<'_>)> =
         newest.into_values().filter_map(|s| Some((s, states.get(&s.id)?))).collect();
-    team.sort_by_key(|(session, state)| (Some(&session.ai) != own_ai, !session.is_active(), Reverse(state.last)));
+    team.sort_by_cached_key(|(session, state)| {
+        (Some(&session.ai) != own_ai, !session.is_active(), state.last_seen(horizon))
+    });
 
-    let open = open_goals(records, all, own_id);
-    let handoffs = in_force(records);
+    let open = open_goals(records, all, own_id, horizon);
+    let handoffs = in_force(records, horizon);
     // the first of each session
     let mut steps: BTreeMap<Option<&SessionId>, Option<&String>> = BTreeMap::new();
     for (envelope, handoff) in &handoffs {
@@ -403,6 +414,7 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
         unknowns: claims(
             records,
             own_id,
+            horizon,
             |record| match &record.body {
                 Body::Unknown(unknown) if !answered.contains_key(&record.envelope.id) => {
                     Some(OpenQuestion { text: unknown.text.clone() })
@@ -411,10 +423,11 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
             },
             |unknown| folded(&[&unknown.text]),
         ),
-        findings: findings(records, own_id),
+        findings: findings(records, own_id, horizon),
         dead_ends: claims(
             records,
             own_id,
+            horizon,
             |record| match &record.body {
                 Body::DeadEnd(dead_end) => Some(dead_end.quoted()),
                 _ => None,
@@ -424,6 +437,7 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
         mistakes: claims(
             records,
             own_id,
+            horizon,
             |record| match &record.body {
                 Body::Mistake(Mistake { text, prevention, .. }) => {
                     Some(PastMistake { text: text.clone(), prevention: prevention.clone() })
@@ -435,6 +449,7 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
         decisions: claims(
             records,
             own_id,
+            horizon,
             |record| match &record.body {
                 Body::Decision(Decision { text, why, alternatives, .. }) => {
                     Some(PastDecision { text: text.clone(), why: why.clone(), alternatives: alternatives.clone() })
@@ -443,7 +458,7 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
             },
             |decision| folded(&[&decision.text, &decision.why]),
         ),
-        handoffs: last_of_each(handoffs, is_own),
+        handoffs: last_of_each(handoffs, is_own, horizon),
         goals: once(open, |goal| folded(&[&goal.text]), |goal| goal.count += 1),
         own,
         ..Overview::default()
@@ -472,6 +487,11 @@ impl<'a> SessionState<'a> {
         self.newest.and_then(|assessment| overall(&assessment.vectors))
     }
 
+    /// The key that sorts sessions by their last record, newest first.
+    fn last_seen(&self, horizon: Horizon) -> Option<(bool, Reverse<Id>)> {
+        self.last.map(|id| horizon.newest_first(id))
+    }
+
     /// As in a handoff of the session: the first PREFLIGHT against a POSTFLIGHT that nothing followed.
     fn calibration(&self) -> Calibration {
         let after = self.newest.filter(|assessment| assessment.phase == Phase::Postflight);
@@ -480,14 +500,19 @@ impl<'a> SessionState<'a> {
 }
 
 /// The open goals in their order, with repetitions.
-fn open_goals(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Option<&SessionId>) -> Vec<OpenGoal> {
+fn open_goals(
+    records: &[&Record],
+    all: &BTreeMap<SessionId, Session>,
+    own: Option<&SessionId>,
+    horizon: Horizon,
+) -> Vec<OpenGoal> {
     let holder = |owned: &OwnedGoal| owned.session.as_ref().and_then(|id| all.get(id));
     let is_own = |owned: &OwnedGoal| own.is_some() && owned.session.as_ref() == own;
     let mut open = goals(records.iter().copied());
     open.retain(|owned| owned.goal.status == GoalStatus::Open);
     open.sort_by_cached_key(|owned| {
         let (goal, active) = (&owned.goal, holder(owned).is_some_and(Session::is_active));
-        (!is_own(owned), goal.vector.is_some(), goal.priority, !active, Reverse(goal.id.clone()))
+        (!is_own(owned), goal.vector.is_some(), goal.priority, !active, horizon.newest_first(&goal.id))
     });
     let line = |owned: OwnedGoal| {
         let of = holder(&owned);
@@ -508,9 +533,14 @@ fn open_goals(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Opti
 }
 
 /// The claims of a kind, the last made or confirmed first, with repetitions.
-fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record) -> Option<T>) -> Vec<DatedClaim<T>> {
+fn dated<T>(
+    records: &[&Record],
+    own: Option<&SessionId>,
+    horizon: Horizon,
+    kind: impl Fn(&Record) -> Option<T>,
+) -> Vec<DatedClaim<T>> {
     let confirming = records.iter().filter_map(|record| match &record.body {
-        Body::Confirm(confirm) => Some((&confirm.of, &record.envelope)),
+        Body::Confirm(confirm) if !horizon.is_ahead(&record.envelope.id) => Some((&confirm.of, &record.envelope)),
         _ => None,
     });
     // in order of ID: the newest is the last
@@ -540,7 +570,7 @@ fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record)
         })
     };
     let mut out: Vec<DatedClaim<T>> = records.iter().filter_map(claim).collect();
-    out.sort_by(|a, b| b.renewed().cmp(a.renewed()));
+    out.sort_by_cached_key(|claim| horizon.newest_first(claim.renewed()));
     out
 }
 
@@ -548,17 +578,18 @@ fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record)
 fn claims<T>(
     records: &[&Record],
     own: Option<&SessionId>,
+    horizon: Horizon,
     kind: impl Fn(&Record) -> Option<T>,
     key: impl Fn(&T) -> String,
 ) -> Vec<DatedClaim<T>> {
-    let mut all = dated(records, own, kind);
+    let mut all = dated(records, own, horizon, kind);
     // the sort is stable: newest first among equals
     all.sort_by_key(|claim| !claim.own);
     once(all, |claim| key(&claim.body), |claim| claim.count += 1)
 }
 
-fn findings(records: &[&Record], own: Option<&SessionId>) -> Vec<DatedClaim<LearnedItem>> {
-    let mut all = dated(records, own, |record| match &record.body {
+fn findings(records: &[&Record], own: Option<&SessionId>, horizon: Horizon) -> Vec<DatedClaim<LearnedItem>> {
+    let mut all = dated(records, own, horizon, |record| match &record.body {
         Body::Finding(finding) => Some(LearnedItem {
             text: finding.text.clone(),
             impact: finding.impact,
@@ -571,30 +602,35 @@ fn findings(records: &[&Record], own: Option<&SessionId>) -> Vec<DatedClaim<Lear
         finding.body.importance = importance(finding.body.impact, newer);
     }
     // the sort is stable: newest first among equals
-    all.sort_by(|a, b| b.own.cmp(&a.own).then(b.body.importance.total_cmp(&a.body.importance)));
+    let place = |claim: &DatedClaim<LearnedItem>| (!claim.own, horizon.is_ahead(claim.renewed()));
+    all.sort_by(|a, b| place(a).cmp(&place(b)).then(b.body.importance.total_cmp(&a.body.importance)));
     once(all, |finding| folded(&[&finding.body.text]), |finding| finding.count += 1)
 }
 
 /// The handoffs that none supersedes, newest first.
-fn in_force<'a>(records: &[&'a Record]) -> Vec<(&'a Envelope, &'a Handoff)> {
+fn in_force<'a>(records: &[&'a Record], horizon: Horizon) -> Vec<(&'a Envelope, &'a Handoff)> {
     let superseded = superseded(records.iter().copied());
     let handoff = |record: &&'a Record| match &record.body {
         Body::Handoff(handoff) if !superseded.contains(&record.envelope.id) => Some((&record.envelope, &**handoff)),
         _ => None,
     };
-    records.iter().rev().filter_map(handoff).collect()
+    let mut out: Vec<(&Envelope, &Handoff)> = records.iter().filter_map(handoff).collect();
+    out.sort_by_cached_key(|(envelope, _)| horizon.newest_first(&envelope.id));
+    out
 }
 
 /// The newest handoff of each agent, with work if there is one.
 fn last_of_each(
     mut handoffs: Vec<(&Envelope, &Handoff)>,
     is_own: impl Fn(Option<&SessionId>) -> bool,
+    horizon: Horizon,
 ) -> Vec<HandoffLine> {
     // the sort is stable: newest first among equals
     handoffs.sort_by_key(|(_, handoff)| Substance::of(handoff) < Substance::Work);
     let mut seen = BTreeSet::new();
     handoffs.retain(|(envelope, _)| seen.insert(&envelope.ai));
-    handoffs.sort_by_key(|(envelope, _)| (!is_own(envelope.session.as_ref()), Reverse(&envelope.id)));
+    handoffs
+        .sort_by_cached_key(|(envelope, _)| (!is_own(envelope.session.as_ref()), horizon.newest_first(&envelope.id)));
     let line = |(envelope, handoff): (&Envelope, &Handoff)| HandoffLine {
         handoff_id: envelope.id.clone(),
         session_id: envelope.session.clone(),
