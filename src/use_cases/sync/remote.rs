@@ -312,7 +312,8 @@ impl RemoteSyncRun<'_, '_> {
         let is_incomplete =
             |words: &str| words.contains("unpacker error") || words.contains("missing necessary objects");
         let refusal = words.map(|(_, words)| words.as_str());
-        let refusal = refusal.filter(|words| !is_incomplete(words) && !transfer::is_unwritable(words));
+        let passes = |words: &str| transfer::is_unwritable(words) || transfer::is_held(words);
+        let refusal = refusal.filter(|words| !is_incomplete(words) && !passes(words));
         self.context.store.server(&self.target.push).set_refusal(refusal);
         if let Some((name, words)) = words {
             let error =
@@ -320,6 +321,11 @@ impl RemoteSyncRun<'_, '_> {
             if transfer::is_unwritable(words) {
                 return Err(error
                     .suggest("Your records are safe here. The server cannot write: sync again when it can.")
+                    .command(empirica("sync")));
+            }
+            if transfer::is_held(words) {
+                return Err(error
+                    .suggest("Your records are safe here. Another push may be under way: sync again. If it is not, a process died there: ask the server's administrator to remove the lock.")
                     .command(empirica("sync")));
             }
             // the remote lacks objects that are unreadable here

@@ -346,6 +346,28 @@ fn a_remote_with_a_full_disk_gets_all_with_the_first_push_after_it_has_space() {
 }
 
 #[test]
+fn a_lock_that_a_process_left_in_the_remote_is_named_and_costs_no_day() {
+    let place = Sandbox::new();
+    let mut ids = Vec::new();
+    let (hub, team) = shared(&place, 2, &mut ids);
+    all_have(&team, &[&hub], &ids, 2);
+    let repo = &team[0];
+    let lock = hub.path.join("refs/notes/empirica/data/journal.lock");
+    fs::write(&lock, "").expect("a lock");
+    log(repo, "while it is locked", &mut ids);
+    push(repo, &hub, "while-locked");
+    let failed = repo.fails(1, ["sync"]);
+    let reason = failed["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("cannot lock ref") && reason.contains("journal.lock': File exists"), "{failed}");
+    assert!(failed["suggestion"].to_string().contains("administrator to remove the lock"), "{failed}");
+    assert!(lock.exists(), "it is the server's");
+    fs::remove_file(&lock).expect("a lock");
+    push(repo, &hub, "after");
+    assert_eq!(tips(&hub), tips(repo), "the next push sends them");
+    all_have(&team, &[&hub], &ids, 2);
+}
+
+#[test]
 fn records_of_a_user_who_may_push_branches_but_no_notes_stay_and_reach_others_another_way() {
     let place = Sandbox::new();
     let mut ids = Vec::new();

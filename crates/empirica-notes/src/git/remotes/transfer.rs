@@ -256,13 +256,18 @@ pub fn push(
         return Ok(updates.iter().map(|_| Pushed::Done).collect());
     }
     let text = String::from_utf8_lossy(&out.stdout);
-    let cause = unwritable(&String::from_utf8_lossy(&out.stderr));
+    let said = String::from_utf8_lossy(&out.stderr);
+    let unwritable = unwritable(&said);
     let outcomes = updates.iter().map(|update| {
         let outcome = text.lines().find_map(|line| outcome(line, &update.name))?;
-        Some(match (outcome, cause) {
+        Some(match (outcome, unwritable) {
             (Pushed::LostRace(words) | Pushed::Refused(words), Some(cause)) => {
                 Pushed::Refused(format!("{words}: {cause}"))
             }
+            (Pushed::LostRace(words), None) => Pushed::LostRace(match locked(&said, &update.name) {
+                Some(cause) => format!("{words}: {cause}"),
+                None => words,
+            }),
             (outcome, _) => outcome,
         })
     });
@@ -283,6 +288,21 @@ fn unwritable(stderr: &str) -> Option<&'static str> {
     UNWRITABLE.into_iter().find(of_server)
 }
 
+/// Messages of a push to a ref that another holds.
+const RACES: [&str; 5] =
+    ["failed to update ref", "cannot lock ref", "unable to lock", "incorrect old value", "already exists"];
+
+/// Whether a server refused a push only because something holds the ref at present.
+pub fn is_held(words: &str) -> bool {
+    RACES.iter().any(|cause| words.contains(cause))
+}
+
+/// What the server says of the lock of a ref, in git's standard error.
+fn locked<'t>(stderr: &'t str, name: &str) -> Option<&'t str> {
+    let begins = format!("remote: error: cannot lock ref '{name}'");
+    stderr.lines().find(|line| line.starts_with(&begins)).map(|line| line["remote: error: ".len()..].trim_end())
+}
+
 /// The result for a ref in a line of `git push --porcelain`: `<flag> TAB <from>:<to> TAB <summary>`.
 fn outcome(line: &str, name: &str) -> Option<Pushed> {
     let mut fields = line.splitn(3, '\t');
@@ -293,10 +313,7 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
     if flag != "!" {
         return Some(Pushed::Done);
     }
-    // messages of a concurrent push to the same ref
-    const RACES: [&str; 5] =
-        ["failed to update ref", "cannot lock ref", "unable to lock", "incorrect old value", "already exists"];
-    let raced = summary.starts_with("[rejected]") || RACES.iter().any(|words| summary.contains(words));
+    let raced = summary.starts_with("[rejected]") || is_held(summary);
     Some(if raced { Pushed::LostRace(summary.to_owned()) } else { Pushed::Refused(summary.to_owned()) })
 }
 
