@@ -20,6 +20,15 @@ impl GixRefs {
         GixRefs { repo }
     }
 
+    /// From the commit-graph, if that has the commit: opening a pack takes the longer, the more objects it has.
+    fn tree_of(&self, commit: Oid) -> gix::error::Result<Oid> {
+        let graph = self.repo.commit_graph_if_enabled().ok().flatten();
+        if let Some(known) = graph.as_ref().and_then(|graph| graph.commit_by_id(commit)) {
+            return Ok(known.root_tree_id().to_owned());
+        }
+        self.repo.find_commit(commit)?.tree_id().map(|id| id.detach())
+    }
+
     fn broken(&self, name: &str, error: gix::Error) -> Error {
         broken_ref(self.repo.git_dir(), self.repo.common_dir(), name, error)
     }
@@ -48,8 +57,13 @@ impl Refs for GixRefs {
                 .referent_name()
                 .and_then(|name| name.as_bstr().strip_prefix(b"refs/heads/"))
                 .map(|name| name.to_str_lossy().into_owned());
-            let commit = head.try_into_peeled_id()?.map(|id| id.detach());
-            let tree = commit.map(|id| self.repo.find_commit(id)?.tree_id().map(|id| id.detach())).transpose()?;
+            let commit = match head.id() {
+                Some(id) => Some(id),
+                // unborn, or a branch that stands for another
+                None => head.try_into_peeled_id()?,
+            };
+            let commit = commit.map(|id| id.detach());
+            let tree = commit.map(|id| self.tree_of(id)).transpose()?;
             Ok(HeadState { branch, commit, tree })
         };
         read().map_err(|error| self.broken("HEAD", error))
