@@ -36,8 +36,8 @@ pub struct Cache {
     size: usize,
     /// By row.
     texts: HashMap<i64, Arc<Vec<u8>>>,
-    /// By row, where in its text the lines of each id are.
-    lines: HashMap<i64, HashMap<[u8; 16], Vec<Range<usize>>>>,
+    /// By row, where in its text the lines of each id are, sorted by id.
+    lines: HashMap<i64, Vec<([u8; 16], Range<usize>)>>,
 }
 
 impl<'r> Texts<'r> {
@@ -82,17 +82,18 @@ impl<'r> Texts<'r> {
         let text = self.get(db, n)?;
         let mut cache = self.cache.borrow_mut();
         let at = cache.lines.entry(n).or_insert_with(|| {
-            let mut at: HashMap<[u8; 16], Vec<Range<usize>>> = HashMap::new();
-            for line in lines::split(&text) {
-                if let Some(id) = lines::id(line).and_then(Id::parse) {
-                    let begin = line.as_ptr() as usize - text.as_ptr() as usize;
-                    at.entry(schema::id(&id)).or_default().push(begin..begin + line.len());
-                }
-            }
+            let place = |line: &[u8]| {
+                let begin = line.as_ptr() as usize - text.as_ptr() as usize;
+                Some((schema::id(&Id::parse(lines::id(line)?)?), begin..begin + line.len()))
+            };
+            let mut at: Vec<_> = lines::split(&text).filter_map(place).collect();
+            at.sort_by(|a, b| a.0.cmp(&b.0));
             at
         });
-        let at = at.get(&schema::id(id)).into_iter().flatten();
-        Ok(at.filter_map(|range| text.get(range.clone())).map(<[u8]>::to_vec).collect())
+        let id = schema::id(id);
+        let first = at.partition_point(|(other, _)| *other < id);
+        let at = at.iter().skip(first).take_while(|(other, _)| *other == id);
+        Ok(at.filter_map(|(_, range)| text.get(range.clone())).map(<[u8]>::to_vec).collect())
     }
 
     pub fn remember(&self, n: i64, text: Vec<u8>) -> Arc<Vec<u8>> {

@@ -353,6 +353,29 @@ fn chains_and_circles_of_any_length_end() {
 }
 
 #[test]
+fn sessions_of_any_number_of_agents_are_counted_and_the_newest_shown() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let number: u64 = if is_long() { 60_000 } else { 600 };
+    let (mut journal, mut checkpoints) = (Vec::new(), Vec::new());
+    for at in 0..number {
+        let own = json!({"session": format!("11111111-2222-4333-8444-{at:012}"), "ai": format!("mal{at}"), "worktree": "main",
+            "place": "p", "text": "theirs", "phase": "CHECK", "round": 1, "vectors": {"know": 0.5}});
+        journal.push(record(&id(2 * at), "session_start", &own));
+        journal.push(record(&id(2 * at + 1), "finding", &own));
+        checkpoints.push(record(&id(10_000_000 + at), "assessment", &own));
+    }
+    team.say(JOURNAL, &journal);
+    team.say(CHECKPOINTS, &checkpoints);
+    team.survives(0);
+    let project = team.ours.json(["status", "--all", "--budget", "100000"]);
+    let counts = json!({"sessions": number + 1, "active_sessions": number + 1, "agents": number + 1});
+    assert_eq!(project["project"], counts);
+    let shown = project["active_sessions"].as_array().expect("a list");
+    assert!((200..1000).contains(&shown.len()) && shown[0]["ai_id"] == "ada", "{}", shown.len());
+}
+
+#[test]
 fn numbers_and_times_beyond_all_bounds_are_data() {
     let place = Sandbox::new();
     let team = Team::new(&place);

@@ -75,31 +75,58 @@ pub fn by_note(found: Vec<FoundRecord>) -> BTreeMap<i64, Vec<FoundRecord>> {
     out
 }
 
+/// A note of more bytes is not read through again for each few records: it may have those of many sessions.
+const LARGE: usize = 1 << 18;
+
 /// Reads the records found in a note, each with its line.
-pub fn read_found<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundRecord, Vec<u8>, Record)> {
-    let ids: HashSet<&str> = wanted.iter().map(|one| one.id.as_str()).collect();
-    let mut lines_of: HashMap<&str, &[u8]> = HashMap::new();
-    for line in lines::split(text) {
-        let Some(id) = lines::id(line).filter(|id| ids.contains(id)) else { continue };
-        let best = lines_of.entry(id).or_insert(line);
-        // canonical notes have the greatest line last, others may not; lines that cannot be decoded do not count
-        if line > *best && (format::record::decode(line).is_some() || format::record::decode(best).is_none()) {
-            *best = line;
+pub fn read_found<'f>(
+    db: &Connection,
+    texts: &Texts<'_>,
+    n: i64,
+    wanted: &'f [FoundRecord],
+) -> Result<Vec<(&'f FoundRecord, Vec<u8>, Record)>, IndexError> {
+    let text = texts.get(db, n)?;
+    let mut lines_of: HashMap<&str, Vec<u8>> = HashMap::new();
+    if text.len() > LARGE {
+        for one in wanted {
+            let Some(id) = Id::parse(&one.id) else { continue };
+            for line in texts.lines(db, n, &id)? {
+                keep_best(&mut lines_of, &one.id, &line);
+            }
+        }
+    } else {
+        let ids: HashSet<&str> = wanted.iter().map(|one| one.id.as_str()).collect();
+        for line in lines::split(&text) {
+            if let Some(id) = lines::id(line).and_then(|id| ids.get(id)) {
+                keep_best(&mut lines_of, id, line);
+            }
         }
     }
     let read = |one: &'f FoundRecord| {
-        let line = lines_of.get(one.id.as_str())?;
-        Some((one, line.to_vec(), format::record::decode(line)?))
+        let line = lines_of.get(one.id.as_str())?.clone();
+        let record = format::record::decode(&line)?;
+        Some((one, line, record))
     };
-    wanted.iter().filter_map(read).collect()
+    Ok(wanted.iter().filter_map(read).collect())
+}
+
+/// Canonical notes have the greatest line of an id last, others may not; lines that cannot be decoded do not count.
+fn keep_best<'i>(lines_of: &mut HashMap<&'i str, Vec<u8>>, id: &'i str, line: &[u8]) {
+    match lines_of.get_mut(id) {
+        None => drop(lines_of.insert(id, line.to_vec())),
+        Some(best) if line <= best.as_slice() => {}
+        Some(best) if format::record::decode(line).is_some() || format::record::decode(best).is_none() => {
+            *best = line.to_vec();
+        }
+        Some(_) => {}
+    }
 }
 
 /// Reads records, with the objects they are attached to.
 fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<Scan, IndexError> {
     let mut out = Scan::default();
     for (note, wanted) in by_note(found) {
-        let text = texts.get(db, note)?;
-        for (one, line, mut record) in read_found(&text, &wanted) {
+        for (one, line, mut record) in read_found(db, texts, note, &wanted)? {
             if record.body.quotes() && has_kind(db, "retract")? {
                 let gone = gone_of(db, &record.body.quoted_claims())?;
                 let mut successors = BTreeMap::new();
@@ -270,6 +297,19 @@ impl Index<'_> {
             Some(s) => self.read(self.checked(of_session(&self.opened.db, s))?),
             None => Ok(Scan::default()),
         }
+    }
+
+    /// Of each of these sessions its last record and its newest `most` assessments.
+    pub fn assessed<'s>(&self, sessions: impl IntoIterator<Item = &'s SessionId>, most: usize) -> Result<Scan> {
+        let mut all = BTreeMap::new();
+        for session in sessions {
+            let id = schema::session(session);
+            let assessment = "+kind = 'assessment' AND s = (SELECT s FROM session WHERE id = ?)";
+            let mut found = self.newest_found(assessment, [id], most)?;
+            found.extend(self.found("id = (SELECT newest FROM session WHERE id = ?)", [id])?);
+            all.extend(found.into_iter().map(|one| (one.r, one)));
+        }
+        self.read(all.into_values().collect())
     }
 
     /// The records of these IDs; unknown IDs are skipped.

@@ -69,6 +69,11 @@ impl Index<'_> {
         self.number("SELECT n FROM sums WHERE name = 'session'", [])
     }
 
+    /// How many sessions have not ended.
+    pub fn count_active(&self) -> Result<usize> {
+        self.number("SELECT count(*) FROM session WHERE ended_at IS NULL AND began IS NOT NULL", [])
+    }
+
     /// The newest unanswered unknowns, or open goals, newest first, those ahead of the clock last.
     pub fn open(&self, kind: &str, most: usize) -> Result<Vec<Id>> {
         self.ahead_last(0, most, |when, most, _| {
@@ -81,8 +86,8 @@ impl Index<'_> {
         })
     }
 
-    /// The agents that began sessions, sorted by name, each with its session that began last, of those ahead of the clock only if
-    /// all are.
+    /// The agents that began sessions, each with its session that began last, the last of these first; sessions ahead of the clock
+    /// count only for agents without others, and come last.
     pub fn agents(&self) -> Result<Vec<(String, SessionId)>> {
         let ahead = format!("x'{}'", self.store.horizon().digits());
         let last = |when: &str| {
@@ -92,7 +97,8 @@ impl Index<'_> {
         let sql = format!(
             "WITH RECURSIVE a(ai) AS (SELECT min(ai) FROM session UNION ALL \
              SELECT (SELECT min(ai) FROM session WHERE ai > a.ai) FROM a WHERE a.ai IS NOT NULL) \
-             SELECT a.ai, coalesce({}, {}) FROM a WHERE a.ai IS NOT NULL",
+             SELECT s.ai, s.id FROM a CROSS JOIN session s ON s.id = coalesce({}, {}) WHERE a.ai IS NOT NULL \
+             ORDER BY s.began >= {ahead}, s.began DESC",
             last("<"),
             last(">=")
         );

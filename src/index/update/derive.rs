@@ -57,8 +57,7 @@ fn derive(inserter: &RowInserter<'_>, s: i64, store: &Store<'_>) -> Result<Optio
     let notes = by_note(of_session(db, s)?.into_iter().filter(|found| !found.retracted).collect());
     let mut read: Vec<Record> = Vec::new();
     for (n, found) in notes.iter().filter(|(n, _)| parsed.get(**n).is_none()) {
-        let text = texts.get(db, *n)?;
-        read.extend(read_found(&text, found).into_iter().map(|(_, _, record)| record));
+        read.extend(read_found(db, texts, *n, found)?.into_iter().map(|(_, _, record)| record));
     }
     let parsed = notes.iter().flat_map(|(n, found)| {
         let lines = parsed.get(*n).unwrap_or_default();

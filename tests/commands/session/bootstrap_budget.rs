@@ -38,7 +38,7 @@ fn session(n: usize) -> String {
     format!("{n:08x}-2222-4333-8444-555555555555")
 }
 
-/// 20 agents with 300 findings, 50 goals and a handoff each; every text made by `text`.
+/// 20 agents with 240 findings, 40 goals and a handoff each; every text made by `text`.
 fn crowd<'p>(place: &'p Sandbox, text: &dyn Fn(&str, usize) -> String) -> Repo<'p> {
     let repo = place.repo("r");
     let mut writer = Writer::default();
@@ -47,7 +47,7 @@ fn crowd<'p>(place: &'p Sandbox, text: &dyn Fn(&str, usize) -> String) -> Repo<'
         let start = json!({"task": text("task", n), "worktree": "main", "place": "elsewhere"});
         writer.add("session_start", ai, session, &start);
     }
-    for n in 0..300 {
+    for n in 0..240 {
         let (ai, session) = &agents[n % 20];
         writer.add("finding", ai, session, &json!({"text": text("finding", n), "impact": (n % 10) as f64 / 10.0}));
         if n % 6 == 0 {
@@ -75,7 +75,7 @@ fn crowd<'p>(place: &'p Sandbox, text: &dyn Fn(&str, usize) -> String) -> Repo<'
     repo
 }
 
-const TOTALS: [u64; 9] = [20, 20, 50, 50, 300, 30, 30, 30, 20];
+const TOTALS: [u64; 9] = [20, 20, 40, 40, 240, 24, 24, 24, 20];
 
 /// How many entries of each list a text shows.
 fn shown_in_text(text: &str) -> [u64; 9] {

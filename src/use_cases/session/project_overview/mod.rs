@@ -41,7 +41,7 @@ const OPEN: [&str; 2] = ["unknown", "goal"];
 /// How much of the project is read, the newest first.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
-    /// The most records of a kind.
+    /// The most records of a kind, and assessments of a session.
     claims: usize,
     /// The most active sessions, and agents, each with its newest session and its handoff.
     sessions: usize,
@@ -51,7 +51,7 @@ pub struct Extent {
 
 impl Extent {
     /// Older findings have less than a sixth of their importance.
-    pub const WHOLE: Self = Extent { claims: 250, sessions: usize::MAX, is_unasked: false };
+    pub const WHOLE: Self = Extent { claims: 250, sessions: 250, is_unasked: false };
 
     /// For some hundred tokens that an agent waits for and did not ask for: its own session, and claims.
     pub fn unasked(context: &CommandContext<'_>) -> Self {
@@ -99,7 +99,8 @@ fn read_for(
     }
     let records: Vec<&Record> = scan.records().collect();
     let mut overview = overview(&records, &sessions, own.as_ref(), context.store.horizon());
-    (overview.sessions, overview.agents) = (index.count_sessions()?, index.agents()?.len());
+    (overview.sessions, overview.active, overview.agents) =
+        (index.count_sessions()?, index.count_active()?, index.agents()?.len());
     for handoff in &mut overview.handoffs {
         if let Some(placed) = index.placed(std::slice::from_ref(&handoff.handoff_id))?.pop() {
             handoff.commit = placed.envelope.commit;
@@ -148,11 +149,7 @@ fn overview_records(index: &Index<'_>, own: Option<&SessionId>, extent: Extent) 
         out.merge(index.naming(&claims, &["confirm"])?);
     }
     out.merge(index.goals(&goals?)?);
-    for id in &sessions {
-        let of = RecordQuery { session: Some(id), newest: Some(extent.claims) };
-        out.merge(index.kinds(&["assessment"], of)?);
-        out.merge(index.ids(index.session_row(id)?.iter().map(|row| &row.newest))?);
-    }
+    out.merge(index.assessed(&sessions, extent.claims)?);
     if let Some(own) = own {
         out.merge(index.session(own)?);
     }

@@ -30,6 +30,8 @@ pub const HALVED_BY: usize = 50;
 pub struct Overview {
     /// How many sessions are stored.
     pub sessions: usize,
+    /// How many of them have not ended.
+    pub active: usize,
     /// How many agents began them.
     pub agents: usize,
     /// The requesting session and its agent; `None` if it is not known.

@@ -282,7 +282,7 @@ impl Project<'_> {
         let json = keys(ProjectView {
             project: StoredCountsView {
                 sessions: overview.sessions,
-                active_sessions: overview.active_sessions.len(),
+                active_sessions: overview.active,
                 agents: overview.agents,
             },
             own_session_id: (how == Shortening::Nothing).then(|| overview.own.as_ref().map(|(id, _)| id)),
@@ -340,7 +340,7 @@ impl Project<'_> {
         let counts = [
             format::count(overview.agents, "agent"),
             format::count(overview.sessions, "session"),
-            format!("{} active", overview.active_sessions.len()),
+            format!("{} active", overview.active),
         ];
         let own = overview.own.as_ref().filter(|_| detail == OmissionDetail::Lists);
         let view = context! {
