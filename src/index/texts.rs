@@ -37,8 +37,11 @@ pub struct Cache {
     /// By row.
     texts: HashMap<i64, Arc<Vec<u8>>>,
     /// By row, where in its text the lines of each id are, sorted by id.
-    lines: HashMap<i64, Vec<([u8; 16], Range<usize>)>>,
+    lines: HashMap<i64, LinePlaces>,
 }
+
+/// Lines, by the stored form of their ids.
+type LinePlaces = Vec<([u8; 16], Range<usize>)>;
 
 impl<'r> Texts<'r> {
     /// An empty cache.
@@ -86,8 +89,8 @@ impl<'r> Texts<'r> {
                 let begin = line.as_ptr() as usize - text.as_ptr() as usize;
                 Some((schema::id(&Id::parse(lines::id(line)?)?), begin..begin + line.len()))
             };
-            let mut at: Vec<_> = lines::split(&text).filter_map(place).collect();
-            at.sort_by(|a, b| a.0.cmp(&b.0));
+            let mut at: LinePlaces = lines::split(&text).filter_map(place).collect();
+            at.sort_by_key(|(id, _)| *id);
             at
         });
         let id = schema::id(id);

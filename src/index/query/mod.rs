@@ -78,13 +78,16 @@ pub fn by_note(found: Vec<FoundRecord>) -> BTreeMap<i64, Vec<FoundRecord>> {
 /// A note of more bytes is not read through again for each few records: it may have those of many sessions.
 const LARGE: usize = 1 << 18;
 
+/// A record that was found, its line, and what that says.
+type ReadRecord<'f> = (&'f FoundRecord, Vec<u8>, Record);
+
 /// Reads the records found in a note, each with its line.
 pub fn read_found<'f>(
     db: &Connection,
     texts: &Texts<'_>,
     n: i64,
     wanted: &'f [FoundRecord],
-) -> Result<Vec<(&'f FoundRecord, Vec<u8>, Record)>, IndexError> {
+) -> Result<Vec<ReadRecord<'f>>, IndexError> {
     let text = texts.get(db, n)?;
     let mut lines_of: HashMap<&str, Vec<u8>> = HashMap::new();
     if text.len() > LARGE {
