@@ -341,7 +341,7 @@ pub struct Project {
     pub active_sessions: Vec<ActiveSession>,
     /// The number of active sessions.
     pub active_total: u64,
-    /// The agents active most recently.
+    /// The agents whose sessions began last.
     pub ai_collaborators: Vec<String>,
     /// The number of agents.
     pub ai_total: u64,

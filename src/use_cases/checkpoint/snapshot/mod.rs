@@ -175,12 +175,7 @@ fn project(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Project> {
     let mut active = index.sessions(true)?;
     let horizon = context.store.horizon();
     active.sort_by_cached_key(|session| horizon.newest_first(&session.began));
-    let mut agents = Vec::new();
-    for (ai, _) in index.agents()? {
-        let newest = index.last_heard(Some(&ai), 0, 1)?.pop().map(|session| horizon.newest_first(&session.newest));
-        agents.push((newest, ai));
-    }
-    agents.sort();
+    let agents = index.agents()?;
     let (know, uncertainty) = index.learned()?;
     let mean = |mean: Option<f64>| mean.map(|mean| round4(mean) + 0.0);
     let active_total = active.len() as u64;
@@ -193,7 +188,7 @@ fn project(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Project> {
         active_total,
         active_sessions: active.collect(),
         ai_total: agents.len() as u64,
-        ai_collaborators: agents.into_iter().take(RECENT).map(|(_, ai)| ai).collect(),
+        ai_collaborators: agents.into_iter().take(RECENT).map(|(ai, _)| ai).collect(),
         total_sessions: index.count_sessions()? as u64,
         learning_deltas: LearningDeltas { know: mean(know), uncertainty: mean(uncertainty) },
     })
