@@ -106,10 +106,11 @@ impl<'f> RowInserter<'f> {
         for (namespace, tree) in trees.iter().enumerate() {
             all.extend(notes::entries(repo, *tree)?.notes.into_iter().map(|(target, blob)| (namespace, target, blob)));
         }
+        let dates = repo.commit_dates();
         let mut times: HashMap<Oid, i64> = HashMap::new();
         // what is no commit, or is gone, comes first
         all.sort_by_cached_key(|(namespace, target, _)| {
-            let time = times.entry(*target).or_insert_with(|| repo.commit_seconds(*target).unwrap_or(0));
+            let time = times.entry(*target).or_insert_with(|| dates(*target));
             (*time, *target, *namespace)
         });
         let mut text = Vec::new();

@@ -2,6 +2,7 @@
 
 pub mod blobs;
 pub mod content;
+pub(crate) mod delta_bases;
 pub mod integrity;
 pub mod pack;
 pub mod partial_clone;

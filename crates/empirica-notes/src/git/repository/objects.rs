@@ -155,6 +155,17 @@ impl Repository {
         read().map_err(|error: gix::Error| unreadable(commit, error))
     }
 
+    /// The dates of commits, in seconds since 1970, 0 for those that are missing; looks for a missing one only in the packs that are
+    /// known, as there may be any number of them.
+    pub fn commit_dates(&self) -> impl Fn(Oid) -> i64 + use<> {
+        let mut repo = self.inner.clone();
+        repo.objects.refresh_never();
+        move |commit| {
+            let found = repo.find_commit(commit).ok();
+            found.and_then(|commit| commit.time().ok()).map_or(0, |time| time.seconds)
+        }
+    }
+
     /// Stores pending objects by git, if they are kept in memory. Required before another process gets their ids.
     pub fn store_objects(&self) -> Result<()> {
         let pending = self.inner.objects.reset_object_memory();

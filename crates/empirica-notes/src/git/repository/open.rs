@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::env::Env;
 use crate::error::{Error, Kind, Result, quote};
+use crate::git::objects::delta_bases::DeltaBases;
 use crate::git::process::git;
 use crate::git::process::parameters::parameters;
 
@@ -47,6 +48,7 @@ pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
         opened = discover(options().bail_if_untrusted(false).with(gix::sec::Trust::Full));
     }
     let mut repo = opened.map_err(|error| no_repository(cwd, error))?.to_thread_local();
+    repo.objects.set_pack_cache(|| Box::new(DeltaBases::default()));
     // namespaces are for servers: like git's own commands, use all refs
     repo.clear_namespace();
     refuse_unknown_formats(cwd, &repo)?;
