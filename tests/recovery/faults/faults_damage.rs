@@ -253,31 +253,34 @@ fn a_lock_that_was_left_is_named_with_its_age_and_never_removed() {
 
 /// As `git branch -d` and the end of a pick do.
 #[test]
-fn a_write_killed_at_any_step_leaves_no_lock_that_keeps_git_from_deleting_a_ref() {
+fn a_write_killed_while_it_sets_refs_leaves_no_lock_that_keeps_git_from_deleting_one() {
     let place = Sandbox::new();
     let repo = shared(&place);
-    let mut at_refs = 0;
-    for n in 1.. {
-        repo.json(["finding", &format!("before {n}")]);
-        // the refs and a file of them are there
-        repo.git(["pack-refs", "--all"]).ok();
+    // the refs and a file of them are there
+    repo.git(["pack-refs", "--all"]).ok();
+    let hand_over = |fault: String| {
+        repo.json(["finding", &fault]);
         let mut command = repo.program();
-        let dies = [("EMPIRICA_FAULT", format!("kill:{n}"))];
-        let ran = command.args(["handoff", "-m", "x", "--json"]).envs(dies).output().expect("it starts");
-        if ran.status.code() == Some(0) {
-            break;
-        }
-        assert!(!repo.path.join(".git/packed-refs.lock").exists(), "killed at {n}");
+        command.args(["handoff", "-m", "x", "--json"]).env("EMPIRICA_FAULT", fault).output().expect("it starts")
+    };
+    let list = place.path().join("points");
+    assert!(hand_over(format!("list:{}", list.display())).status.success());
+    let points = fs::read_to_string(list).expect("a list");
+    let of_refs = (1..).zip(points.lines()).filter(|(_, point)| point.contains(" refs: "));
+    let mut at_refs = 0;
+    for (n, point) in of_refs {
+        assert_eq!(hand_over(format!("kill:{n}")).status.code(), None, "{point}");
+        assert!(!repo.path.join(".git/packed-refs.lock").exists(), "{point}");
         repo.git(["branch", "passing"]).ok();
         repo.git(["branch", "-d", "passing"]).ok();
-        let locks = repo.json(["flush"])["recovery_commands"].clone();
-        if let Some(command) = locks[0].as_str() {
+        let flushed = repo.json(["flush"]);
+        if let Some(command) = flushed["recovery_commands"][0].as_str() {
             at_refs += 1;
             assert!(command.starts_with("rm -f ") && !command.contains("packed-refs"), "{command}");
             place.command("sh", &repo.path).args(["-c", command]).status().expect("a shell");
+            // one command removes all of them
+            assert_eq!(repo.json(["flush"])["waiting"], 0, "{point}");
         }
-        // one command removes all of them
-        assert_eq!(repo.json(["flush"])["waiting"], 0);
     }
     assert!(at_refs > 0, "none died while it held locks");
 }
