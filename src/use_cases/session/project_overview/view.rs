@@ -74,6 +74,9 @@ struct OmittedView<'a> {
 
 /// The project within `--budget` tokens (1,000; 100 or more). Warnings count; the document is larger only if they alone take more.
 ///
+/// It has the last 250 claims of a kind, goals, questions, active sessions and agents, and all of the requesting session; records more
+/// than a day ahead of the clock come last. `search` finds the others.
+///
 /// Every entry has `own`: whether the requesting session logged it (in `team`: whether it is that session's agent); these come first
 /// in every list. In goals and in claims, texts that are the same but for case and outer white space are one
 /// entry, the first; `count` says how many there are.
