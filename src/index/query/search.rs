@@ -231,7 +231,8 @@ impl Index<'_> {
             })?);
             total += self.number(&format!("SELECT {counted} o WHERE {condition}"), values())?;
         }
-        hits.sort_by_key(|id| self.store.horizon().newest_first(id));
+        let horizon = self.store.horizon();
+        hits.sort_by_cached_key(|id| horizon.newest_first(id));
         hits.truncate(query.most);
         Ok(SearchMatch { hits: hits.into_iter().map(|id| (id, None)).collect(), total })
     }

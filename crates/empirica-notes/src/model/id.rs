@@ -143,7 +143,8 @@ impl Horizon {
 
     /// Whether an id is ahead; by its first 48 bits, as ids sort, also if they are no time.
     pub fn is_ahead(self, id: &Id) -> bool {
-        id.0.bytes().filter(|byte| *byte != b'-').take(12).cmp(self.digits().bytes()).is_ge()
+        let digits = id.0.bytes().filter_map(|byte| char::from(byte).to_digit(16)).take(12);
+        digits.fold(0, |number, digit| number << 4 | u64::from(digit)) >= self.0
     }
 
     /// The key that sorts ids newest first, those ahead last.

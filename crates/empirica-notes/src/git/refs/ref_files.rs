@@ -44,7 +44,7 @@ impl<'r> RefFiles<'r> {
         let refs = self.path("refs");
         let locked = File::acquire_to_update_resource(self.path(&update.name), self.patience, Some(refs), 0);
         let mut lock = locked.map_err(|error| match error.is_retryable() {
-            true => UpdateError::Contended(error.into()),
+            true => UpdateError::Contended(format!("{}.lock exists", update.name).into()),
             false => failed(error),
         })?;
         let found = self.repo.try_find_reference(update.name.as_str()).map_err(failed)?;
