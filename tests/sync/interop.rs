@@ -293,6 +293,34 @@ fn mixed(repo: &Repo<'_>) -> Vec<String> {
 }
 
 #[test]
+fn of_notes_written_together_none_is_lost_if_a_folder_has_one_twice() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("a", "t");
+    let many = commits(&repo, 4);
+    flush(&repo);
+    // notes are written in the order of their ids: the folder is reached last
+    let last = many.iter().max().expect("a commit");
+    let blob = |text: &str| input(&repo, &["hash-object", "-w", "--stdin"], text);
+    let twice = ["one", "two"].map(|text| format!("100644 blob {}\t{}\n", blob(&format!("{text}\n")), &last[2..]));
+    let inner = input(&repo, &["mktree"], &twice.concat());
+    let fan = format!("040000 tree {inner}\t{}\n", &last[..2]);
+    let tree = input(&repo, &["mktree"], &(repo.git_out(["ls-tree", JOURNAL]) + "\n" + &fan));
+    let commit = repo.git_out(["commit-tree", "-m", "twice", "-p", JOURNAL, &tree]);
+    repo.git(["update-ref", JOURNAL, &commit]).ok();
+    for commit in &many {
+        repo.git(["update-ref", "--no-deref", "HEAD", commit]).ok();
+        repo.json(["finding", &format!("beside others on {commit}"), "--session", "latest"]);
+    }
+    flush(&repo);
+    for commit in &many {
+        assert!(repo.note(JOURNAL, commit).contains(&format!("beside others on {commit}")), "{commit}");
+    }
+    let note = repo.note(JOURNAL, last);
+    assert!(note.contains("one") && note.contains("two"), "{note}");
+}
+
+#[test]
 fn a_tree_of_mixed_fan_out_is_read_and_written_without_loss() {
     let place = Sandbox::new();
     let repo = place.repo("r");

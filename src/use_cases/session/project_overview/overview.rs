@@ -357,11 +357,11 @@ pub fn overview(
     }
     let own = own.and_then(|id| all.get(id)).map(|session| (session.id.clone(), session.ai.clone()));
     let (own_id, own_ai) = own.as_ref().map(|(id, ai)| (id, ai)).unzip();
-    let is_own = |session: Option<&SessionId>| own_id.is_some() && session == own_id;
+    let scope = Scope { records, own: own_id, horizon };
 
     let mut active: Vec<(&Session, &SessionState<'_>)> =
         all.values().filter(|s| s.is_active()).filter_map(|s| Some((s, states.get(&s.id)?))).collect();
-    active.sort_by_cached_key(|(session, state)| (!is_own(Some(&session.id)), state.last_seen(horizon)));
+    active.sort_by_cached_key(|(session, state)| (!scope.is_own(Some(&session.id)), state.last_seen(horizon)));
     let mut newest: BTreeMap<&str, &Session> = BTreeMap::new();
     for session in all.values() {
         let latest = newest.entry(&session.ai).or_insert(session);
@@ -375,8 +375,8 @@ pub fn overview(
         (Some(&session.ai) != own_ai, !session.is_active(), state.last_seen(horizon))
     });
 
-    let open = open_goals(records, all, own_id, horizon);
-    let handoffs = in_force(records, horizon);
+    let open = scope.open_goals(all);
+    let handoffs = scope.in_force();
     // the first of each session
     let mut steps: BTreeMap<Option<&SessionId>, Option<&String>> = BTreeMap::new();
     for (envelope, handoff) in &handoffs {
@@ -407,16 +407,13 @@ pub fn overview(
         started_at: session.started_at.clone(),
         worktree: session.worktree.clone(),
         last_seen: state.last_seen.to_owned(),
-        own: is_own(Some(&session.id)),
+        own: scope.is_own(Some(&session.id)),
     });
     let answered = answers(records.iter().copied());
     Overview {
         active_sessions: active_sessions.collect(),
         team: team.collect(),
-        unknowns: claims(
-            records,
-            own_id,
-            horizon,
+        unknowns: scope.claims(
             |record| match &record.body {
                 Body::Unknown(unknown) if !answered.contains_key(&record.envelope.id) => {
                     Some(OpenQuestion { text: unknown.text.clone() })
@@ -425,21 +422,15 @@ pub fn overview(
             },
             |unknown| folded(&[&unknown.text]),
         ),
-        findings: findings(records, own_id, horizon),
-        dead_ends: claims(
-            records,
-            own_id,
-            horizon,
+        findings: scope.findings(),
+        dead_ends: scope.claims(
             |record| match &record.body {
                 Body::DeadEnd(dead_end) => Some(dead_end.quoted()),
                 _ => None,
             },
             |dead_end| folded(&[&dead_end.approach, &dead_end.why]),
         ),
-        mistakes: claims(
-            records,
-            own_id,
-            horizon,
+        mistakes: scope.claims(
             |record| match &record.body {
                 Body::Mistake(Mistake { text, prevention, .. }) => {
                     Some(PastMistake { text: text.clone(), prevention: prevention.clone() })
@@ -448,10 +439,7 @@ pub fn overview(
             },
             |mistake| folded(&[&mistake.text, mistake.prevention.as_deref().unwrap_or_default()]),
         ),
-        decisions: claims(
-            records,
-            own_id,
-            horizon,
+        decisions: scope.claims(
             |record| match &record.body {
                 Body::Decision(Decision { text, why, alternatives, .. }) => {
                     Some(PastDecision { text: text.clone(), why: why.clone(), alternatives: alternatives.clone() })
@@ -460,7 +448,7 @@ pub fn overview(
             },
             |decision| folded(&[&decision.text, &decision.why]),
         ),
-        handoffs: last_of_each(handoffs, is_own, horizon),
+        handoffs: scope.last_of_each(handoffs),
         goals: once(open, |goal| folded(&[&goal.text]), |goal| goal.count += 1),
         own,
         ..Overview::default()
@@ -501,149 +489,145 @@ impl<'a> SessionState<'a> {
     }
 }
 
-/// The open goals in their order, with repetitions.
-fn open_goals(
-    records: &[&Record],
-    all: &BTreeMap<SessionId, Session>,
-    own: Option<&SessionId>,
+/// Records, oldest first, as the requesting session sees them.
+struct Scope<'a> {
+    records: &'a [&'a Record],
+    own: Option<&'a SessionId>,
     horizon: Horizon,
-) -> Vec<OpenGoal> {
-    let holder = |owned: &OwnedGoal| owned.session.as_ref().and_then(|id| all.get(id));
-    let is_own = |owned: &OwnedGoal| own.is_some() && owned.session.as_ref() == own;
-    let mut open = goals(records.iter().copied());
-    open.retain(|owned| owned.goal.status == GoalStatus::Open);
-    open.sort_by_cached_key(|owned| {
-        let (goal, active) = (&owned.goal, holder(owned).is_some_and(Session::is_active));
-        (!is_own(owned), goal.vector.is_some(), goal.priority, !active, horizon.newest_first(&goal.id))
-    });
-    let line = |owned: OwnedGoal| {
-        let of = holder(&owned);
-        OpenGoal {
-            progress: owned.goal.progress(),
-            ai_id: of.map(|session| session.ai.clone()),
-            session_status: owned.session.as_ref().map(|_| status(of.is_some_and(Session::is_active))),
-            own: is_own(&owned),
-            id: owned.goal.id,
-            text: owned.goal.text,
-            priority: owned.goal.priority,
-            criteria: owned.goal.criteria,
-            session_id: owned.session,
-            count: 1,
-        }
-    };
-    open.into_iter().map(line).collect()
 }
 
-/// The claims of a kind, the last made or confirmed first, with repetitions.
-fn dated<T>(
-    records: &[&Record],
-    own: Option<&SessionId>,
-    horizon: Horizon,
-    kind: impl Fn(&Record) -> Option<T>,
-) -> Vec<DatedClaim<T>> {
-    let confirming = records.iter().filter_map(|record| match &record.body {
-        Body::Confirm(confirm) if !horizon.is_ahead(&record.envelope.id) => Some((&confirm.of, &record.envelope)),
-        _ => None,
-    });
-    // in order of ID: the newest is the last
-    let confirmed: BTreeMap<&Id, &Envelope> = confirming.collect();
-    let confirmation = |envelope: &&Envelope| Confirmation {
-        ai_id: envelope.ai.clone(),
-        timestamp: envelope.at.clone(),
-        commit: envelope.commit.clone(),
-        id: envelope.id.clone(),
-    };
-    let claim = |record: &&Record| {
-        let envelope = &record.envelope;
-        Some(DatedClaim {
-            id: envelope.id.clone(),
-            ai_id: envelope.ai.clone(),
-            session_id: envelope.session.clone(),
-            timestamp: envelope.at.clone(),
-            count: 1,
-            until: record.body.until().map(str::to_owned),
-            ran_out: false,
-            anchors: Vec::new(),
-            confirmed: confirmed.get(&envelope.id).map(confirmation),
-            disagrees_with: Vec::new(),
-            signed_by: None,
-            body: kind(record)?,
-            own: own.is_some() && envelope.session.as_ref() == own,
-        })
-    };
-    let mut out: Vec<DatedClaim<T>> = records.iter().filter_map(claim).collect();
-    out.sort_by_cached_key(|claim| horizon.newest_first(claim.renewed()));
-    out
-}
-
-/// The claims of a kind, each text once: the own session's first, then the last made or confirmed first.
-fn claims<T>(
-    records: &[&Record],
-    own: Option<&SessionId>,
-    horizon: Horizon,
-    kind: impl Fn(&Record) -> Option<T>,
-    key: impl Fn(&T) -> String,
-) -> Vec<DatedClaim<T>> {
-    let mut all = dated(records, own, horizon, kind);
-    // the sort is stable: newest first among equals
-    all.sort_by_key(|claim| !claim.own);
-    once(all, |claim| key(&claim.body), |claim| claim.count += 1)
-}
-
-fn findings(records: &[&Record], own: Option<&SessionId>, horizon: Horizon) -> Vec<DatedClaim<LearnedItem>> {
-    let mut all = dated(records, own, horizon, |record| match &record.body {
-        Body::Finding(finding) => Some(LearnedItem {
-            text: finding.text.clone(),
-            impact: finding.impact,
-            importance: 0.0,
-            commit: record.envelope.commit.clone(),
-        }),
-        _ => None,
-    });
-    for (newer, finding) in all.iter_mut().enumerate() {
-        finding.body.importance = importance(finding.body.impact, newer);
+impl<'a> Scope<'a> {
+    fn is_own(&self, session: Option<&SessionId>) -> bool {
+        self.own.is_some() && session == self.own
     }
-    // the sort is stable: newest first among equals
-    let place = |claim: &DatedClaim<LearnedItem>| (!claim.own, horizon.is_ahead(claim.renewed()));
-    all.sort_by(|a, b| place(a).cmp(&place(b)).then(b.body.importance.total_cmp(&a.body.importance)));
-    once(all, |finding| folded(&[&finding.body.text]), |finding| finding.count += 1)
-}
 
-/// The handoffs that none supersedes, newest first.
-fn in_force<'a>(records: &[&'a Record], horizon: Horizon) -> Vec<(&'a Envelope, &'a Handoff)> {
-    let superseded = superseded(records.iter().copied());
-    let handoff = |record: &&'a Record| match &record.body {
-        Body::Handoff(handoff) if !superseded.contains(&record.envelope.id) => Some((&record.envelope, &**handoff)),
-        _ => None,
-    };
-    let mut out: Vec<(&Envelope, &Handoff)> = records.iter().filter_map(handoff).collect();
-    out.sort_by_cached_key(|(envelope, _)| horizon.newest_first(&envelope.id));
-    out
-}
+    /// The open goals in their order, with repetitions.
+    fn open_goals(&self, all: &BTreeMap<SessionId, Session>) -> Vec<OpenGoal> {
+        let holder = |owned: &OwnedGoal| owned.session.as_ref().and_then(|id| all.get(id));
+        let is_own = |owned: &OwnedGoal| self.is_own(owned.session.as_ref());
+        let mut open = goals(self.records.iter().copied());
+        open.retain(|owned| owned.goal.status == GoalStatus::Open);
+        open.sort_by_cached_key(|owned| {
+            let (goal, active) = (&owned.goal, holder(owned).is_some_and(Session::is_active));
+            (!is_own(owned), goal.vector.is_some(), goal.priority, !active, self.horizon.newest_first(&goal.id))
+        });
+        let line = |owned: OwnedGoal| {
+            let of = holder(&owned);
+            OpenGoal {
+                progress: owned.goal.progress(),
+                ai_id: of.map(|session| session.ai.clone()),
+                session_status: owned.session.as_ref().map(|_| status(of.is_some_and(Session::is_active))),
+                own: is_own(&owned),
+                id: owned.goal.id,
+                text: owned.goal.text,
+                priority: owned.goal.priority,
+                criteria: owned.goal.criteria,
+                session_id: owned.session,
+                count: 1,
+            }
+        };
+        open.into_iter().map(line).collect()
+    }
 
-/// The newest handoff of each agent, with work if there is one.
-fn last_of_each(
-    mut handoffs: Vec<(&Envelope, &Handoff)>,
-    is_own: impl Fn(Option<&SessionId>) -> bool,
-    horizon: Horizon,
-) -> Vec<HandoffLine> {
-    // the sort is stable: newest first among equals
-    handoffs.sort_by_key(|(_, handoff)| Substance::of(handoff) < Substance::Work);
-    let mut seen = BTreeSet::new();
-    handoffs.retain(|(envelope, _)| seen.insert(&envelope.ai));
-    handoffs
-        .sort_by_cached_key(|(envelope, _)| (!is_own(envelope.session.as_ref()), horizon.newest_first(&envelope.id)));
-    let line = |(envelope, handoff): (&Envelope, &Handoff)| HandoffLine {
-        handoff_id: envelope.id.clone(),
-        session_id: envelope.session.clone(),
-        ai_id: envelope.ai.clone(),
-        timestamp: envelope.at.clone(),
-        commit: envelope.commit.clone(),
-        task: handoff.task.clone(),
-        calibration_status: handoff.calibration_status,
-        own: is_own(envelope.session.as_ref()),
-    };
-    handoffs.into_iter().map(line).collect()
+    /// The claims of a kind, the last made or confirmed first, with repetitions.
+    fn dated<T>(&self, kind: impl Fn(&Record) -> Option<T>) -> Vec<DatedClaim<T>> {
+        let confirming = self.records.iter().filter_map(|record| match &record.body {
+            Body::Confirm(confirm) if !self.horizon.is_ahead(&record.envelope.id) => {
+                Some((&confirm.of, &record.envelope))
+            }
+            _ => None,
+        });
+        // in order of ID: the newest is the last
+        let confirmed: BTreeMap<&Id, &Envelope> = confirming.collect();
+        let confirmation = |envelope: &&Envelope| Confirmation {
+            ai_id: envelope.ai.clone(),
+            timestamp: envelope.at.clone(),
+            commit: envelope.commit.clone(),
+            id: envelope.id.clone(),
+        };
+        let claim = |record: &&Record| {
+            let envelope = &record.envelope;
+            Some(DatedClaim {
+                id: envelope.id.clone(),
+                ai_id: envelope.ai.clone(),
+                session_id: envelope.session.clone(),
+                timestamp: envelope.at.clone(),
+                count: 1,
+                until: record.body.until().map(str::to_owned),
+                ran_out: false,
+                anchors: Vec::new(),
+                confirmed: confirmed.get(&envelope.id).map(confirmation),
+                disagrees_with: Vec::new(),
+                signed_by: None,
+                body: kind(record)?,
+                own: self.is_own(envelope.session.as_ref()),
+            })
+        };
+        let mut out: Vec<DatedClaim<T>> = self.records.iter().filter_map(claim).collect();
+        out.sort_by_cached_key(|claim| self.horizon.newest_first(claim.renewed()));
+        out
+    }
+
+    /// The claims of a kind, each text once: the own session's first, then the last made or confirmed first.
+    fn claims<T>(&self, kind: impl Fn(&Record) -> Option<T>, key: impl Fn(&T) -> String) -> Vec<DatedClaim<T>> {
+        let mut all = self.dated(kind);
+        // the sort is stable: newest first among equals
+        all.sort_by_key(|claim| !claim.own);
+        once(all, |claim| key(&claim.body), |claim| claim.count += 1)
+    }
+
+    fn findings(&self) -> Vec<DatedClaim<LearnedItem>> {
+        let mut all = self.dated(|record| match &record.body {
+            Body::Finding(finding) => Some(LearnedItem {
+                text: finding.text.clone(),
+                impact: finding.impact,
+                importance: 0.0,
+                commit: record.envelope.commit.clone(),
+            }),
+            _ => None,
+        });
+        for (newer, finding) in all.iter_mut().enumerate() {
+            finding.body.importance = importance(finding.body.impact, newer);
+        }
+        // the sort is stable: newest first among equals
+        let place = |claim: &DatedClaim<LearnedItem>| (!claim.own, self.horizon.is_ahead(claim.renewed()));
+        all.sort_by(|a, b| place(a).cmp(&place(b)).then(b.body.importance.total_cmp(&a.body.importance)));
+        once(all, |finding| folded(&[&finding.body.text]), |finding| finding.count += 1)
+    }
+
+    /// The handoffs that none supersedes, newest first.
+    fn in_force(&self) -> Vec<(&'a Envelope, &'a Handoff)> {
+        let superseded = superseded(self.records.iter().copied());
+        let handoff = |record: &&'a Record| match &record.body {
+            Body::Handoff(handoff) if !superseded.contains(&record.envelope.id) => Some((&record.envelope, &**handoff)),
+            _ => None,
+        };
+        let mut out: Vec<(&Envelope, &Handoff)> = self.records.iter().filter_map(handoff).collect();
+        out.sort_by_cached_key(|(envelope, _)| self.horizon.newest_first(&envelope.id));
+        out
+    }
+
+    /// The newest handoff of each agent, with work if there is one.
+    fn last_of_each(&self, mut handoffs: Vec<(&Envelope, &Handoff)>) -> Vec<HandoffLine> {
+        // the sort is stable: newest first among equals
+        handoffs.sort_by_key(|(_, handoff)| Substance::of(handoff) < Substance::Work);
+        let mut seen = BTreeSet::new();
+        handoffs.retain(|(envelope, _)| seen.insert(&envelope.ai));
+        handoffs.sort_by_cached_key(|(envelope, _)| {
+            (!self.is_own(envelope.session.as_ref()), self.horizon.newest_first(&envelope.id))
+        });
+        let line = |(envelope, handoff): (&Envelope, &Handoff)| HandoffLine {
+            handoff_id: envelope.id.clone(),
+            session_id: envelope.session.clone(),
+            ai_id: envelope.ai.clone(),
+            timestamp: envelope.at.clone(),
+            commit: envelope.commit.clone(),
+            task: handoff.task.clone(),
+            calibration_status: handoff.calibration_status,
+            own: self.is_own(envelope.session.as_ref()),
+        };
+        handoffs.into_iter().map(line).collect()
+    }
 }
 
 /// Texts as they are compared.

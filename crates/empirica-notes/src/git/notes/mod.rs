@@ -1,6 +1,7 @@
 //! Notes trees with any fan-out: lookup, edit and listing.
 
 pub mod difference;
+mod folders;
 pub mod foreign;
 pub(crate) mod repeats;
 
@@ -13,6 +14,7 @@ use gix::objs::{FindExt, WriteTo as _};
 
 use crate::error::{Error, Result, io_cause, refuses_writes};
 use crate::git::notes::difference::{Other, is_hex, is_no_name, is_path_in_place, join};
+use crate::git::notes::folders::{Folders, Found};
 use crate::git::notes::repeats::Repeats;
 use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
@@ -24,7 +26,11 @@ pub type Unite = fn(&[u8], &[u8]) -> Vec<u8>;
 /// A notes tree, read and edited lazily.
 pub struct NotesTree<'r> {
     repo: &'r Repository,
-    state: State,
+    read: Folders,
+    /// The tree as it is edited, from the first edit on; also to read an ill-formed one.
+    state: Option<State>,
+    /// The notes that are not yet written, each with its blob.
+    staged: BTreeMap<Oid, Oid>,
     unite: Unite,
 }
 
@@ -33,36 +39,43 @@ impl<'r> NotesTree<'r> {
     /// ill-formed tree lists twice (flat and fanned out), which git cannot read.
     pub fn open(repo: &'r Repository, commit: Option<Oid>, unite: Unite) -> Result<Self> {
         let tree = commit.map_or_else(|| Ok(repo.empty_tree()), |id| repo.tree_of(id))?;
-        let state = match State::new(tree, repo) {
-            Ok(state) => state,
-            Err(error) if error.is_corrupted() => normalized(repo, tree, unite)?,
-            Err(error) => return Err(unreadable(tree, error)),
-        };
-        Ok(NotesTree { repo, state, unite })
+        let read = Folders::new(repo, tree).map_err(|error| unreadable(tree, error))?;
+        Ok(NotesTree { repo, read, state: None, staged: BTreeMap::new(), unite })
     }
 
     /// The tree as last written.
     pub fn tree(&self) -> Oid {
-        self.state.root_tree_id()
+        self.state.as_ref().map_or(self.read.root(), State::root_tree_id)
     }
 
-    fn retry<T>(&mut self, mut action: impl FnMut(&mut State, &Repository) -> gix::error::Result<T>) -> Result<T> {
-        match action(&mut self.state, self.repo) {
-            Err(error) if error.is_corrupted() => {
-                self.state = normalized(self.repo, self.state.root_tree_id(), self.unite)?;
-                action(&mut self.state, self.repo).map_err(|error| self.broken(error))
-            }
-            other => other.map_err(|error| self.broken(error)),
+    /// Calls `action` on the tree with the staged notes. If it is ill-formed, calls it again on an equal tree without duplicates.
+    fn with_state<T>(&mut self, mut action: impl FnMut(&mut State, &Repository) -> gix::error::Result<T>) -> Result<T> {
+        let (repo, tree) = (self.repo, self.tree());
+        let is_ill_formed = |error: &gix::Error| error.is_corrupted();
+        let mut state = match self.state.take().map_or_else(|| State::new(tree, repo), Ok) {
+            Err(error) if is_ill_formed(&error) => normalized(repo, tree, self.unite)?,
+            state => state.map_err(|error| unreadable(tree, error))?,
+        };
+        let mut done = action(&mut state, repo);
+        if done.as_ref().is_err_and(is_ill_formed) {
+            state = normalized(repo, tree, self.unite)?;
+            let mut staged = self.staged.iter();
+            let edited = staged.try_for_each(|(on, blob)| state.edit(*on, Some(*blob), repo).map(drop));
+            done = edited.and_then(|()| action(&mut state, repo));
         }
-    }
-
-    fn broken(&self, error: gix::Error) -> Error {
-        failed(self.repo, self.state.root_tree_id(), error)
+        self.state = Some(state);
+        done.map_err(|error| failed(repo, tree, error))
     }
 
     /// The blob of the note of `target`, which may be missing; `None` without a note.
     pub fn blob(&mut self, target: Oid) -> Result<Option<Oid>> {
-        self.retry(|state, repo| state.get(&target, repo))
+        if self.state.is_none() {
+            let (repo, tree) = (self.repo, self.tree());
+            if let Found::Note(blob) = self.read.find(repo, target).map_err(|error| failed(repo, tree, error))? {
+                return Ok(blob);
+            }
+        }
+        self.with_state(|state, repo| state.get(&target, repo))
     }
 
     /// The content of the note of `target`; `None` without a note, or if its blob is missing.
@@ -74,12 +87,16 @@ impl<'r> NotesTree<'r> {
     /// objects that were not read as damaged.
     pub fn set(&mut self, target: Oid, content: &[u8]) -> Result<()> {
         let blob = self.repo.write_blob(content)?;
-        self.state.edit(target, Some(blob), self.repo).map(|_| ()).map_err(|error| self.broken(error))
+        self.with_state(|state, repo| state.edit(target, Some(blob), repo).map(drop))?;
+        self.staged.insert(target, blob);
+        Ok(())
     }
 
     /// Writes the staged notes and returns the new tree.
     pub fn write(&mut self) -> Result<Oid> {
-        self.state.write(self.repo).map_err(|error| self.broken(error))
+        let tree = self.with_state(|state, repo| state.write(repo))?;
+        self.staged.clear();
+        Ok(tree)
     }
 }
 
