@@ -32,26 +32,36 @@ fn is_stray(c: char, before: Option<char>) -> bool {
         && before.is_none_or(|before| before.is_alphabetic() || before.is_whitespace() || is_selector(before))
 }
 
-/// Whether a text is printable ASCII on one line, as nearly all are; without a branch per byte.
-fn is_ascii(text: &str) -> bool {
-    text.bytes().fold(true, |all, byte| all & (byte.wrapping_sub(b' ') <= b'~' - b' '))
-}
-
 /// Whether a text is on one line and unchanged by [`clean`].
 fn is_plain(text: &str) -> bool {
+    is_plain_without(text, |_| false)
+}
+
+/// As [`is_plain`], for texts without ASCII characters that are marks.
+fn is_plain_without(text: &str, is_mark: impl Fn(u8) -> bool) -> bool {
+    let is_kept = |byte: u8| (byte.wrapping_sub(b' ') <= b'~' - b' ') & !is_mark(byte);
+    let is_shown = |c: char| match u8::try_from(c) {
+        Ok(byte) if byte.is_ascii() => is_kept(byte),
+        _ => !c.is_control() && !is_trick(c) && !is_selector(c),
+    };
     let mut rest = text;
-    // the few characters beyond ASCII are looked at one by one
-    while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
-        let (ascii, others) = rest.split_at(at);
-        let mut others = others.chars();
-        let is_shown = |c: char| !c.is_control() && !is_trick(c) && !is_selector(c);
-        if !is_ascii(ascii) || !others.next().is_some_and(is_shown) {
+    while !rest.is_empty() {
+        let mut end = rest.len().min(PIECE);
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        let (piece, others) = rest.split_at(end);
+        // nearly all pieces are printable ASCII: without a branch per byte
+        if !piece.bytes().fold(true, |all, byte| all & is_kept(byte)) && !piece.chars().all(is_shown) {
             return false;
         }
-        rest = others.as_str();
+        rest = others;
     }
-    is_ascii(rest)
+    true
 }
+
+/// Bytes of a text that are looked at together.
+const PIECE: usize = 64;
 
 /// Makes control characters visible and names bidirectional and hidden characters; keeps line feeds. Tabs become
 /// spaces, CRLF a line feed.
@@ -108,7 +118,7 @@ pub fn visible(value: Value) -> Value {
 
 /// One line: clean, with each run of white space as one space.
 pub fn line(text: &str) -> String {
-    if is_ascii(text) && !text.contains("  ") {
+    if is_plain(text) && text.is_ascii() && !text.contains("  ") {
         return text.trim().to_owned();
     }
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -158,8 +168,7 @@ pub fn cell(text: &str) -> String {
 /// An entry of a Markdown list: continuation lines are indented, and no line begins a structure.
 pub fn item(text: &str) -> Cow<'_, str> {
     let begins_with_a_letter = text.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
-    let has_marks = || text.bytes().fold(false, |any, byte| any | (byte == b'`') | (byte == b'<'));
-    if begins_with_a_letter && is_plain(text) && !has_marks() {
+    if begins_with_a_letter && is_plain_without(text, |byte| (byte == b'`') | (byte == b'<')) {
         return Cow::Borrowed(text.trim());
     }
     let clean = clean(text);
@@ -372,6 +381,23 @@ mod tests {
             assert!(out.is_ascii(), "{out}");
             assert_eq!(serde_json::from_str::<String>(&out).ok(), Some(text));
         }
+    }
+
+    #[test]
+    fn one_hidden_character_anywhere_in_a_text_is_found() {
+        for filler in ["a", "a — b ", "é", "漢"] {
+            let filled = filler.repeat(3 * PIECE);
+            let text: Vec<char> = filled.chars().take(3 * PIECE).collect();
+            assert!(is_plain(&text.iter().collect::<String>()), "{filler}");
+            for at in 0..=text.len() {
+                for hidden in ['\n', '\u{1b}', '\u{7f}', '\u{85}', '\u{202e}', '\u{e0041}'] {
+                    let mut text = text.clone();
+                    text.insert(at, hidden);
+                    assert!(!is_plain(&text.into_iter().collect::<String>()), "{filler} {at} {hidden:?}");
+                }
+            }
+        }
+        assert!(is_plain("") && is_plain("a`b") && !is_plain_without("a — `b", |byte| byte == b'`'));
     }
 
     #[test]

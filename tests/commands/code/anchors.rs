@@ -52,6 +52,29 @@ fn anchored(place: &Sandbox) -> (Repo<'_>, String, String) {
 }
 
 #[test]
+fn in_a_long_log_the_first_fifty_commits_that_are_shown_say_what_changed() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("r");
+    repo.commit("a.rs", &lines("line"), "Add a file");
+    let [ada, bob] = ["ada", "bob"].map(|ai| repo.start(ai, "Learn"));
+    for n in 0..85 {
+        // those of bob are passed over
+        let session = if n < 55 { &ada } else { &bob };
+        repo.run(["finding", &format!("claim {n}"), "--at", "a.rs:10", "--session", session]).ok();
+        repo.git(["commit", "-q", "--no-verify", "--allow-empty", "-m", "Go on"]).ok();
+    }
+    repo.write("a.rs", &lines("other"));
+    let shown = repo.run(["log", "--journal", "--ai", "ada"]).ok().out;
+    let claims: Vec<&str> = shown.lines().filter(|line| line.contains("claim ")).collect();
+    assert_eq!(claims.len(), 55, "{shown}");
+    for (at, claim) in claims.iter().enumerate() {
+        assert!(claim.contains(&format!("claim {}", 54 - at)), "{at}: {claim}");
+        assert_eq!(claim.contains("(a.rs:10 changed)"), at < 50, "{at}: {claim}");
+        assert!(claim.matches("changed").count() < 2, "{claim}");
+    }
+}
+
+#[test]
 fn lines_hold_move_change_and_go() {
     let sandbox = Sandbox::new();
     let (repo, part, whole) = anchored(&sandbox);

@@ -20,7 +20,7 @@ use empirica_notes::store::resolve_note;
 const PAGE: usize = 50;
 /// Number of commits shown singly before batches begin.
 const ALONE: usize = 8;
-/// Number of commits on which claims are compared with the code, by the thread that reads; it shows these singly.
+/// Number of commits on which claims are compared with the code, by the thread that reads.
 pub(crate) const MARKED: usize = 50;
 /// Most commits in a batch; a batch never waits to fill up.
 const BATCH: usize = 16;
@@ -68,6 +68,24 @@ impl<T> Renderer<'_, T> {
         }
         let count = if self.filter.counts_records { annotated.count() } else { 1 };
         Ok(Some(((self.render)(annotated)?, count)))
+    }
+
+    /// As [`Self::run`]; `None` if only the store can resolve the notes of the commit.
+    fn stored(
+        self,
+        commit: &mut NotedCommit,
+        most: usize,
+        read: &Read<'_>,
+        buffer: &mut Vec<u8>,
+        marks: Option<&mut Marks<'_>>,
+    ) -> Option<Rendered<T>> {
+        match commit {
+            NotedCommit::Settled(annotated) => Some(self.run(annotated, most, marks)),
+            NotedCommit::Stored(commit, notes) => match stored(commit, notes, read, buffer) {
+                Ok(annotated) => annotated.map(|mut annotated| self.run(&mut annotated, most, marks)),
+                Err(error) => Some(Err(error)),
+            },
+        }
     }
 }
 
@@ -121,23 +139,9 @@ impl<T> Default for Work<T> {
 
 impl<T> Work<T> {
     /// Renders the commits that do not need the repository.
-    fn run(
-        &mut self,
-        read: &Read<'_>,
-        buffer: &mut Vec<u8>,
-        renderer: Renderer<'_, T>,
-        mut marks: Option<&mut Marks<'_>>,
-    ) {
-        for commit in &mut self.commits {
-            let mut run = |annotated: &mut AnnotatedCommit| renderer.run(annotated, usize::MAX, marks.as_deref_mut());
-            self.rendered.push(match commit {
-                NotedCommit::Settled(annotated) => Some(run(annotated)),
-                NotedCommit::Stored(commit, notes) => match stored(commit, notes, read, buffer) {
-                    Ok(annotated) => annotated.map(|mut annotated| run(&mut annotated)),
-                    Err(error) => Some(Err(error)),
-                },
-            });
-        }
+    fn run(&mut self, read: &Read<'_>, buffer: &mut Vec<u8>, renderer: Renderer<'_, T>) {
+        let render = |commit| renderer.stored(commit, usize::MAX, read, buffer, None);
+        self.rendered.extend(self.commits.iter_mut().map(render));
     }
 }
 
@@ -161,6 +165,8 @@ fn stored(
 enum Batch<T> {
     Done(Work<T>),
     Away(Receiver<Work<T>>),
+    /// To be rendered by the thread that shows, from this time on at the latest: helpers are to have work first.
+    Own(Vec<NotedCommit>, Instant),
 }
 
 type Job<T> = (Work<T>, Sender<Work<T>>);
@@ -227,7 +233,7 @@ fn help<T>(
         is_present
     };
     while let Some((mut work, reply)) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
-        work.run(&read, &mut buffer, renderer, None);
+        work.run(&read, &mut buffer, renderer);
         // the receiver is gone if the log was aborted
         let _ = reply.send(work);
     }
@@ -275,15 +281,17 @@ impl<T> Pipeline<'_, '_, T> {
             }
             // these may be enough
             let is_all = ended || self.pending >= self.left;
-            let is_marked = self.marks.is_some() && self.shown < MARKED;
-            let alone = self.helpers == 0 || self.shown < ALONE || is_marked;
+            let alone = self.helpers == 0 || self.shown < ALONE;
             let is_full = alone || is_all || work.commits.len() >= BATCH || begun.elapsed() >= BATCH_WAIT;
             if is_full && !work.commits.is_empty() {
                 let mut full = std::mem::take(&mut work);
-                let away = self.under_way.iter().filter(|batch| matches!(batch, Batch::Away(_))).count();
-                self.under_way.push_back(if alone || away > 2 * self.helpers {
-                    let marks = self.marks.as_deref_mut().filter(|_| is_marked);
-                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer, marks);
+                let before = self.shown + self.pending - full.commits.len();
+                self.under_way.push_back(if alone {
+                    Batch::Own(full.commits, Instant::now())
+                } else if self.marks.is_some() && before < MARKED {
+                    Batch::Own(full.commits, Instant::now() + BATCH_WAIT)
+                } else if self.away() > 2 * self.helpers {
+                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer);
                     Batch::Done(full)
                 } else {
                     let (reply, answer) = channel();
@@ -304,12 +312,20 @@ impl<T> Pipeline<'_, '_, T> {
         failed
     }
 
-    /// Processes a job that no helper has started.
+    /// Number of batches that helpers have.
+    fn away(&self) -> usize {
+        self.under_way.iter().filter(|batch| matches!(batch, Batch::Away(_))).count()
+    }
+
+    /// Processes a job that no helper has started, unless the first batch is for this thread.
     fn take_back(&mut self, reader: &CommitReader<'_>) {
+        if matches!(self.under_way.front(), Some(Batch::Own(..))) {
+            return;
+        }
         // an idle helper holds the lock while it waits, and then there are no jobs
         let waiting = || self.take.try_lock().ok()?.try_recv().ok();
         if let Some((mut work, reply)) = waiting() {
-            work.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer, None);
+            work.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer);
             // received below
             let _ = reply.send(work);
         }
@@ -319,6 +335,15 @@ impl<T> Pipeline<'_, '_, T> {
     fn show_ready(&mut self, reader: &mut CommitReader<'_>, mut must_wait: bool) -> Result<bool> {
         while let Some(first) = self.under_way.pop_front() {
             let received = match first {
+                Batch::Own(commits, at_latest) => {
+                    if !must_wait && self.away() <= self.helpers && Instant::now() < at_latest {
+                        self.under_way.push_front(Batch::Own(commits, at_latest));
+                        return Ok(true);
+                    }
+                    must_wait = false;
+                    self.show_own(reader, commits)?;
+                    continue;
+                }
                 Batch::Done(done) => Ok(done),
                 Batch::Away(answer) if must_wait => answer.recv().map_err(|_| TryRecvError::Disconnected),
                 Batch::Away(answer) => match answer.try_recv() {
@@ -338,24 +363,52 @@ impl<T> Pipeline<'_, '_, T> {
         Ok(true)
     }
 
+    /// Renders and shows commits, as each is rendered.
+    fn show_own(&mut self, reader: &mut CommitReader<'_>, commits: Vec<NotedCommit>) -> Result<()> {
+        self.pending -= commits.len();
+        for mut commit in commits {
+            if self.left == 0 {
+                break;
+            }
+            let read = |blob, note: &mut Vec<u8>| reader.read_into(blob, note);
+            let marks = self.marks.as_deref_mut().filter(|_| self.shown < MARKED);
+            let rendered = self.renderer.stored(&mut commit, self.left, &read, &mut self.buffer, marks);
+            self.show_commit(reader, commit, rendered)?;
+            (self.show)(None)?;
+        }
+        Ok(())
+    }
+
     fn show_batch(&mut self, reader: &mut CommitReader<'_>, work: Work<T>) -> Result<()> {
         for (commit, rendered) in work.commits.into_iter().zip(work.rendered) {
             if self.left == 0 {
                 break;
             }
-            let rendered = match rendered {
-                // more records than the remaining limit
-                Some(Ok(Some((_, count)))) if count > self.left => None,
-                rendered => rendered,
-            };
-            let marks = self.marks.as_deref_mut().filter(|_| self.shown < MARKED);
-            let again = || self.renderer.run(&mut reader.annotated(commit)?, self.left, marks);
-            let rendered = rendered.unwrap_or_else(again)?;
-            if let Some((output, count)) = rendered {
-                (self.show)(Some(output))?;
-                (self.left, self.shown) = (self.left - count, self.shown + 1);
-            }
+            // rendered without marks
+            let rendered = rendered.filter(|_| self.marks.is_none() || self.shown >= MARKED);
+            self.show_commit(reader, commit, rendered)?;
         }
         (self.show)(None)
+    }
+
+    /// Shows a commit; renders it if that was not done, or has more records than the remaining limit.
+    fn show_commit(
+        &mut self,
+        reader: &mut CommitReader<'_>,
+        commit: NotedCommit,
+        rendered: Option<Rendered<T>>,
+    ) -> Result<()> {
+        let rendered = match rendered {
+            Some(Ok(Some((_, count)))) if count > self.left => None,
+            rendered => rendered,
+        };
+        let marks = self.marks.as_deref_mut().filter(|_| self.shown < MARKED);
+        let again = || self.renderer.run(&mut reader.annotated(commit)?, self.left, marks);
+        let rendered = rendered.unwrap_or_else(again)?;
+        if let Some((output, count)) = rendered {
+            (self.show)(Some(output))?;
+            (self.left, self.shown) = (self.left - count, self.shown + 1);
+        }
+        Ok(())
     }
 }
