@@ -235,6 +235,27 @@ fn a_note_that_unpacks_to_more_than_is_read_is_refused() {
 }
 
 #[test]
+fn a_note_that_unpacks_to_more_than_is_read_is_passed_over_by_a_long_log() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let size = if is_long() { 500 << 20 } else { 65 << 20 };
+    let mut notes = Vec::new();
+    for number in 0..60 {
+        team.ours.git(["commit", "-q", "--no-verify", "--allow-empty", "-m", "Go on"]).ok();
+        let mut note =
+            record(&id(number), "finding", &json!({"text": format!("claim {number} of theirs")})).into_bytes();
+        // the oldest is read by another thread than the first of a log
+        note.resize(if number > 0 { note.len() + 1 } else { size }, b'\n');
+        notes.push(("100644", team.ours.head(), team.object("blob", &note)));
+    }
+    team.add(JOURNAL, notes);
+    team.ours.git(["fetch", "-q", "origin"]).ok();
+    let shown = team.run(&["log", "--journal"]).ok();
+    let is_shown = |number: usize| shown.out.contains(&format!("claim {number} of theirs"));
+    assert!((1..60).all(is_shown) && !is_shown(0), "{:.2000}", shown.out);
+}
+
+#[test]
 fn a_commit_that_unpacks_to_more_than_is_read_is_passed_over() {
     let place = Sandbox::new();
     let team = Team::new(&place);

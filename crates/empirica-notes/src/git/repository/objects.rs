@@ -38,7 +38,13 @@ impl Repository {
         self.inner.try_find_header(id).ok().flatten().map_or(0, |header| header.size())
     }
 
-    /// Fails for an object above [`MAX_OBJECT_BYTES`], which is not read.
+    /// Reads an object. One above [`MAX_OBJECT_BYTES`] is not read: gix has this limit, and the error names the size.
+    fn find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
+        let found = gix::objs::Find::try_find(&self.inner, id, buffer);
+        found.map_err(|error| self.check_size(id).err().unwrap_or(error))
+    }
+
+    /// Fails for an object above [`MAX_OBJECT_BYTES`].
     pub(crate) fn check_size(&self, id: &gix::oid) -> gix::error::Result<()> {
         let size = self.object_size(id.to_owned());
         if size <= MAX_OBJECT_BYTES {
@@ -53,8 +59,7 @@ impl Repository {
 
     /// As [`Self::read_blob`], replacing `content`. Returns whether the blob exists. Fails above [`MAX_OBJECT_BYTES`].
     pub fn read_blob_into(&self, id: Oid, content: &mut Vec<u8>) -> Result<bool> {
-        self.check_size(&id).map_err(|error| unreadable(id, error))?;
-        let found = gix::objs::Find::try_find(&self.inner, &id, content).map_err(|error| unreadable(id, error))?;
+        let found = self.find(&id, content).map_err(|error| unreadable(id, error))?;
         Ok(found.is_some_and(|object| object.kind == gix::objs::Kind::Blob))
     }
 
@@ -194,8 +199,7 @@ impl gix::objs::Find for Repository {
             return Ok(Some(gix::objs::Data { kind: gix::objs::Kind::Tree, object_hash: id.kind(), data: buffer }));
         }
         fetch_trees(self, Some(id.to_owned()));
-        self.check_size(id)?;
-        let found = gix::objs::Find::try_find(&self.inner, id, buffer)?;
+        let found = self.find(id, buffer)?;
         let mut first = self.first_trees.borrow_mut();
         if let Some(tree) = found.as_ref().filter(|found| found.kind == gix::objs::Kind::Tree)
             && first.len() < FIRST_TREES

@@ -8,6 +8,7 @@ use crate::error::{Error, Kind, Result, quote};
 use crate::git::objects::delta_bases::DeltaBases;
 use crate::git::process::git;
 use crate::git::process::parameters::parameters;
+use crate::git::repository::objects::MAX_OBJECT_BYTES;
 
 /// The extensions that this program supports.
 const KNOWN_EXTENSIONS: [&str; 7] =
@@ -34,7 +35,11 @@ const RELOCATED: [Relocated; 2] = [
 pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
     let cwd = env.cwd.as_path();
     let overrides = env.get("GIT_CONFIG_PARAMETERS").map(parameters).unwrap_or_default();
-    let options = || gix::open::Options::default().bail_if_untrusted(true).cli_overrides(overrides.clone());
+    let limit = format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}");
+    let options = || {
+        let options = gix::open::Options::default().bail_if_untrusted(true).cli_overrides(overrides.clone());
+        options.config_overrides([limit.as_str()])
+    };
     let discover = |reduced| {
         gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             cwd,
