@@ -256,6 +256,25 @@ fn a_note_that_unpacks_to_more_than_is_read_is_passed_over_by_a_long_log() {
 }
 
 #[test]
+fn a_large_note_that_git_stores_as_a_delta_is_read() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    team.ours.git(["commit", "-q", "--allow-empty", "-m", "Go on"]).ok();
+    let on = team.ours.head();
+    // git stores the smaller one as a delta; to read it, the size of the larger one is needed twice
+    for (number, more) in [(0, 1), (1, 0)] {
+        let line = record(&id(number), "finding", &json!({"text": format!("claim {number} of a large note")}));
+        let mut note = (line + "\n").into_bytes();
+        note.resize((33 << 20) + more, b'\n');
+        team.add(JOURNAL, vec![("100644", on.clone(), team.object("blob", &note))]);
+    }
+    team.ours.git(["fetch", "-q", "origin"]).ok();
+    team.ours.git(["repack", "-adfq"]).ok();
+    let shown = team.run(&["log", "--journal"]).ok();
+    assert!(shown.out.contains("claim 1 of a large note"), "{:.2000}", shown.out);
+}
+
+#[test]
 fn a_commit_that_unpacks_to_more_than_is_read_is_passed_over() {
     let place = Sandbox::new();
     let team = Team::new(&place);

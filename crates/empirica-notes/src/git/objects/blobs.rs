@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::git::Oid;
 use crate::git::objects::delta_bases::DeltaBases;
 use crate::git::repository::Repository;
-use crate::git::repository::objects::MAX_OBJECT_BYTES;
+use crate::git::repository::objects::{MAX_ALLOCATED_BYTES, MAX_OBJECT_BYTES};
 
 /// The location of a repository's objects, which any thread can open.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Objects {
     /// Opens a handle; `None` on failure.
     pub fn open(&self) -> Option<Blobs> {
         let options = gix::odb::store::init::Options {
-            alloc_limit_bytes: usize::try_from(MAX_OBJECT_BYTES).ok(),
+            alloc_limit_bytes: usize::try_from(MAX_ALLOCATED_BYTES).ok(),
             ..Default::default()
         };
         let mut store = gix::odb::at_opts(&self.folder, self.hash, self.replaced.iter().copied(), options).ok()?;
@@ -45,6 +45,9 @@ impl Blobs {
     /// Reads a blob, replacing `content`. Returns whether it was readable, which one above [`MAX_OBJECT_BYTES`] is not. Never fetches.
     pub fn read_into(&self, id: Oid, content: &mut Vec<u8>) -> bool {
         let found = gix::objs::Find::try_find(&self.store, &id, content);
-        matches!(found, Ok(Some(found)) if found.kind == gix::objs::Kind::Blob)
+        let is_read = |found: gix::objs::Data<'_>| {
+            found.kind == gix::objs::Kind::Blob && found.data.len() as u64 <= MAX_OBJECT_BYTES
+        };
+        found.ok().flatten().is_some_and(is_read)
     }
 }

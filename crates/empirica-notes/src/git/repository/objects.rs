@@ -13,6 +13,9 @@ use crate::git::repository::{FALLBACK, Repository};
 /// The size limit of a note, and of any other object of the notes, in bytes. Some kilobytes can unpack to any number.
 pub const MAX_OBJECT_BYTES: u64 = 64 << 20;
 
+/// Most bytes that gix allocates for an object: for one that is stored as a delta, its size twice and that of all deltas.
+pub(crate) const MAX_ALLOCATED_BYTES: u64 = 3 * MAX_OBJECT_BYTES;
+
 /// Most trees kept in memory. More are read only by a command that reads many notes, most of them once.
 const FIRST_TREES: usize = 64;
 
@@ -38,23 +41,20 @@ impl Repository {
         self.inner.try_find_header(id).ok().flatten().map_or(0, |header| header.size())
     }
 
-    /// Reads an object. One above [`MAX_OBJECT_BYTES`] is not read: gix has this limit, and the error names the size.
+    /// Reads an object. Fails above [`MAX_OBJECT_BYTES`].
     fn find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
-        let found = gix::objs::Find::try_find(&self.inner, id, buffer);
-        found.map_err(|error| self.check_size(id).err().unwrap_or(error))
+        match gix::objs::Find::try_find(&self.inner, id, buffer) {
+            // gix says that it allocates no more, but not the size
+            Err(error) => Err(self.check_size(id).err().unwrap_or(error)),
+            Ok(Some(object)) if object.data.len() as u64 > MAX_OBJECT_BYTES => Err(too_large(object.data.len() as u64)),
+            found => found,
+        }
     }
 
     /// Fails for an object above [`MAX_OBJECT_BYTES`].
     pub(crate) fn check_size(&self, id: &gix::oid) -> gix::error::Result<()> {
         let size = self.object_size(id.to_owned());
-        if size <= MAX_OBJECT_BYTES {
-            return Ok(());
-        }
-        let limit = MAX_OBJECT_BYTES >> 20;
-        Err(gix::Error::from_error(std::io::Error::new(
-            std::io::ErrorKind::FileTooLarge,
-            format!("it has {} MiB, and no more than {limit} are read", size >> 20),
-        )))
+        if size <= MAX_OBJECT_BYTES { Ok(()) } else { Err(too_large(size)) }
     }
 
     /// As [`Self::read_blob`], replacing `content`. Returns whether the blob exists. Fails above [`MAX_OBJECT_BYTES`].
@@ -188,6 +188,14 @@ impl Repository {
     pub fn complete_trees(&self) {
         fetch_trees(self, None);
     }
+}
+
+fn too_large(size: u64) -> gix::Error {
+    let (size, limit) = (size >> 20, MAX_OBJECT_BYTES >> 20);
+    gix::Error::from_error(std::io::Error::new(
+        std::io::ErrorKind::FileTooLarge,
+        format!("it has {size} MiB, and no more than {limit} are read"),
+    ))
 }
 
 impl gix::objs::Find for Repository {

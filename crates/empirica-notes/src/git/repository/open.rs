@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, Result, quote};
 use crate::git::objects::delta_bases::DeltaBases;
 use crate::git::process::git;
 use crate::git::process::parameters::parameters;
-use crate::git::repository::objects::MAX_OBJECT_BYTES;
+use crate::git::repository::objects::MAX_ALLOCATED_BYTES;
 
 /// The extensions that this program supports.
 const KNOWN_EXTENSIONS: [&str; 7] =
@@ -35,7 +35,7 @@ const RELOCATED: [Relocated; 2] = [
 pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
     let cwd = env.cwd.as_path();
     let overrides = env.get("GIT_CONFIG_PARAMETERS").map(parameters).unwrap_or_default();
-    let limit = format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}");
+    let limit = format!("gitoxide.objects.allocLimit={MAX_ALLOCATED_BYTES}");
     let options = || {
         let options = gix::open::Options::default().bail_if_untrusted(true).cli_overrides(overrides.clone());
         options.config_overrides([limit.as_str()])
