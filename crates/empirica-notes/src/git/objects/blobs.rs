@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::git::Oid;
 use crate::git::objects::delta_bases::DeltaBases;
+use crate::git::objects::limits::{MAX_ALLOCATED_BYTES, MAX_OBJECT_BYTES};
 use crate::git::repository::Repository;
-use crate::git::repository::objects::{MAX_ALLOCATED_BYTES, MAX_OBJECT_BYTES};
 
 /// The location of a repository's objects, which any thread can open.
 #[derive(Debug, Clone)]

@@ -4,6 +4,7 @@ pub mod blobs;
 pub mod content;
 pub(crate) mod delta_bases;
 pub mod integrity;
+pub(crate) mod limits;
 pub mod pack;
 pub mod partial_clone;
 pub mod pattern;

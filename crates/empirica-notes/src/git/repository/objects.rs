@@ -4,17 +4,12 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result, empirica, io_cause, quote};
 use crate::git::Oid;
+use crate::git::objects::limits::MAX_OBJECT_BYTES;
 use crate::git::objects::partial_clone::fetch_trees;
 use crate::git::objects::unreadable;
 use crate::git::refs::Identity;
 use crate::git::remotes::is_partial;
 use crate::git::repository::{FALLBACK, Repository};
-
-/// The size limit of a note, and of any other object of the notes, in bytes. Some kilobytes can unpack to any number.
-pub const MAX_OBJECT_BYTES: u64 = 64 << 20;
-
-/// Most bytes that gix allocates for an object: for one that is stored as a delta, its size twice and that of all deltas.
-pub(crate) const MAX_ALLOCATED_BYTES: u64 = 3 * MAX_OBJECT_BYTES;
 
 /// Most trees kept in memory. More are read only by a command that reads many notes, most of them once.
 const FIRST_TREES: usize = 64;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::env::Env;
 use crate::error::{Error, Kind, Result, quote};
 use crate::git::objects::delta_bases::DeltaBases;
+use crate::git::objects::limits::MAX_ALLOCATED_BYTES;
 use crate::git::process::git;
 use crate::git::process::parameters::parameters;
-use crate::git::repository::objects::MAX_ALLOCATED_BYTES;
 
 /// The extensions that this program supports.
 const KNOWN_EXTENSIONS: [&str; 7] =
