@@ -1,5 +1,6 @@
 //! Shared by the benchmarks: commands in an isolated folder, medians of alternating commands, rows of a table.
 
+use std::cell::Cell;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,6 +11,8 @@ pub struct Bench {
     pub dir: tempfile::TempDir,
     pub runs: usize,
     pub failed: bool,
+    /// The number of findings logged.
+    findings: Cell<usize>,
 }
 
 /// A pair of medians, in milliseconds.
@@ -22,7 +25,12 @@ impl Bench {
     /// A place of its own; `EMPIRICA_BENCH_RUNS` sets the number of turns (40).
     pub fn new() -> Self {
         let runs = std::env::var("EMPIRICA_BENCH_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
-        let bench = Bench { dir: tempfile::tempdir().expect("a temporary folder"), runs, failed: false };
+        let bench = Bench {
+            dir: tempfile::tempdir().expect("a temporary folder"),
+            runs,
+            failed: false,
+            findings: Cell::new(0),
+        };
         std::fs::create_dir(bench.bin()).expect("a folder");
         std::fs::copy(env!("CARGO_BIN_EXE_git-empirica"), bench.program()).expect("the program");
         bench
@@ -55,6 +63,13 @@ impl Bench {
 
     pub fn ours(&self, cwd: &Path, arguments: &[&str]) -> Command {
         self.command(self.program().to_str().expect("UTF-8"), cwd, arguments)
+    }
+
+    /// Logs a finding in words of its own: a session's repetition is not stored.
+    pub fn finding(&self, cwd: &Path) -> Command {
+        self.findings.set(self.findings.get() + 1);
+        let text = format!("the cache is keyed by user and nonce {:06}", self.findings.get());
+        self.ours(cwd, &["finding", &text])
     }
 
     pub fn git(&self, cwd: &Path, arguments: &[&str]) -> Command {

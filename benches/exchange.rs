@@ -20,11 +20,10 @@ const TEXT: &str =
 /// In a clone of a repository with many records; `size` names it.
 pub fn measured(bench: &mut Bench, repo: &Path, size: &str) {
     let repo = &cloned(bench, repo);
-    let finding = ["finding", "the cache is keyed by user and nonce"];
     // a ref with as many notes
     run(bench.git(repo, &["update-ref", "refs/notes/plain", "refs/notes/empirica/data/journal"]));
     let append = ["notes", "--ref=plain", "append", "-m", "the cache is keyed by user and nonce"];
-    let pair = bench.pair(&|| {}, &|| bench.ours(repo, &finding), &|| bench.git(repo, &append));
+    let pair = bench.pair(&|| {}, &|| bench.finding(repo), &|| bench.git(repo, &append));
     bench.row(&format!("`finding` beside `git notes append`, {size}"), pair.ours, pair.theirs, 1.0);
     run(bench.git(repo, &["update-ref", "-d", "refs/notes/plain"]));
     committed(bench, repo, size);
@@ -42,7 +41,7 @@ fn committed(bench: &mut Bench, repo: &Path, size: &str) {
             run(bench.ours(repo, &["session", "end"]));
             run(bench.ours(repo, &["session", "start", "--ai", "bench"]));
             if logs {
-                run(bench.ours(repo, &["finding", TEXT]));
+                run(bench.finding(repo));
             }
         };
         let pair = bench.pair(&before, &|| bench.hooked(repo, &commit), &|| bench.git(repo, &bare));

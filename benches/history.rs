@@ -283,7 +283,7 @@ fn memory(bench: &mut Bench, places: &[Place]) {
         &["search", some],
         &["search", most],
         &["why", &file],
-        &FINDING,
+        &["finding", "the cache is keyed by user and nonce"],
     ];
     run(bench.ours(&place.path, commands[2]));
     let mut mapped = Vec::new();
@@ -308,7 +308,6 @@ fn file(bench: &Bench, path: &Path) -> String {
     String::from_utf8(listed).expect("paths").lines().next().expect("a file").to_owned()
 }
 
-const FINDING: [&str; 2] = ["finding", "the cache is keyed by user and nonce"];
 const HANDOFF: [&str; 5] = ["handoff", "-m", "bench", "--context", "the cache is keyed by user and nonce"];
 
 /// A session of its own on a commit of its own, as agents work.
@@ -317,7 +316,7 @@ fn fresh(bench: &Bench, path: &Path) {
     run(bench.ours(path, &["session", "end"]));
     run(bench.ours(path, &["session", "start", "--ai", "bench"]));
     run(bench.ours(path, &["preflight", "-v", "know=0.5,uncertainty=0.5"]));
-    run(bench.ours(path, &FINDING));
+    run(bench.finding(path));
 }
 
 /// Writing in the largest repositories beside the smallest.
@@ -325,7 +324,7 @@ fn writing(bench: &mut Bench, places: &[Place]) {
     let (small, larger) = places.split_first().expect("a size");
     for large in larger {
         let (many, few) = (large.size, small.size);
-        let finding = |place: &Place| bench.ours(&place.path, &FINDING);
+        let finding = |place: &Place| bench.finding(&place.path);
         let pair = bench.pair(&|| {}, &|| finding(large), &|| finding(small));
         bench.row(&format!("`finding` at {many} handoffs beside {few}"), pair.ours, pair.theirs, 1.25);
         let both = || [large, small].iter().for_each(|place| fresh(bench, &place.path));

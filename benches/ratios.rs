@@ -147,13 +147,12 @@ fn main() {
     let version = bench.pair(&none, &|| bench.ours(&small, &["--version"]), &|| bench.git(&small, &["--version"]));
     bench.row("`--version` beside `git --version`", version.ours, version.theirs, 1.5);
 
-    let finding = ["finding", "the cache is keyed by user and nonce"];
     let append = ["notes", "--ref=plain", "append", "-m", "the cache is keyed by user and nonce"];
     for (repo, n) in repos.iter().zip(SIZES) {
-        let pair = bench.pair(&none, &|| bench.ours(repo, &finding), &|| bench.git(repo, &append));
+        let pair = bench.pair(&none, &|| bench.finding(repo), &|| bench.git(repo, &append));
         bench.row(&format!("`finding` beside `git notes append`, {n} notes"), pair.ours, pair.theirs, 1.0);
     }
-    let flat = bench.pair(&none, &|| bench.ours(&large, &finding), &|| bench.ours(&small, &finding));
+    let flat = bench.pair(&none, &|| bench.finding(&large), &|| bench.finding(&small));
     bench.row("`finding` at 20,000 notes beside 10", flat.ours, flat.theirs, 1.25);
 
     let listed = ["log", "--handoffs", "-n", "20"];
@@ -169,7 +168,7 @@ fn main() {
         run(bench.ours(repo, &["session", "end"]));
         run(bench.ours(repo, &["session", "start", "--ai", "bench"]));
         run(bench.ours(repo, &["preflight", "-v", "know=0.5,uncertainty=0.5"]));
-        run(bench.ours(repo, &finding));
+        run(bench.finding(repo));
     };
     let mut rows = Vec::new();
     for (repo, n) in repos.iter().zip(SIZES) {

@@ -69,7 +69,7 @@ impl Bench {
         run(self.hooked(&ours, &push));
         run(self.hooked(&theirs, &push));
         run(self.ours(&ours, &["session", "start", "--ai", "bench", "--task", "port the cache"]));
-        let log_finding = || run(self.ours(&ours, &["finding", "the cache is keyed by user and nonce"]));
+        let log_finding = || run(self.finding(&ours));
         let digest = self.more(&ours, &theirs, &log_finding, &commit);
         self.row("`git commit`, ms more than with an empty hook, with a digest", digest, 1.0, 15.0);
         run(self.hooked(&ours, &push));

@@ -157,7 +157,11 @@ fn of_equals_the_newest_come_first_and_better_ones_before_them() {
     let repo = place.repo("r");
     repo.start("ada", "Say the same");
     let say = |text: &str, times: usize| -> Vec<String> {
-        let mut ids: Vec<String> = (0..times).map(|_| id(&repo.json(["finding", text]), "id")).collect();
+        let one = |_| {
+            repo.json(["flush"]);
+            id(&repo.json(["finding", text]), "id")
+        };
+        let mut ids: Vec<String> = (0..times).map(one).collect();
         ids.sort_by(|a, b| b.cmp(a));
         ids
     };

@@ -307,6 +307,7 @@ fn equal_texts_are_shown_once_with_a_count() {
     let repo = place.repo("r");
     repo.start("ada", "t");
     let first = id(&repo, &["unknown", "Which port?"]);
+    repo.json(["flush"]);
     for text in [" which PORT? ", "Which port?", "Which porch?"] {
         repo.json(["unknown", text]);
     }
@@ -315,6 +316,7 @@ fn equal_texts_are_shown_once_with_a_count() {
         repo.json(["mistake", "Forgot it", "--prevention", why]);
         repo.json(["goal", "add", "Reach it"]);
         repo.json(["finding", "The cache is cold"]);
+        repo.json(["flush"]);
     }
     let json = all(&repo, &[]);
     let counts = |list: &str| -> Vec<u64> {

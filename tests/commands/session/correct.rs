@@ -540,6 +540,7 @@ fn equal_texts_are_told_apart() {
     let ada = repo.start("ada", "Learn");
     let first = id(&repo.json(["deadend", "cache it", "--why", "slow"]));
     repo.json(["finding", "twice"]);
+    repo.json(["flush"]);
     let second = id(&repo.json(["finding", "twice"]));
     repo.json(["handoff", "--session", &ada]);
     repo.json(["replace", &first, "cache it", "--why", "it is stale"]);

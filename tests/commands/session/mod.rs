@@ -9,5 +9,6 @@ pub mod collect;
 pub mod correct;
 pub mod goals;
 pub mod ids;
+pub mod repeated;
 pub mod start_budget;
 pub mod undo;

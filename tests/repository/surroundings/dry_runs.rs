@@ -23,9 +23,9 @@ const DRY_RECORDS: [&str; 1] = ["handoff"];
 /// What a second run of a command does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Again {
-    /// It stores a record of its own: people may say the same twice.
+    /// It stores a record of its own, as what it says counts each time.
     Stores,
-    /// It has nothing to do: all is as after the first.
+    /// It has nothing to do, or the session said the same before: all is as after the first.
     Nothing,
     /// It is refused, and changes nothing.
     Refused,
@@ -39,19 +39,19 @@ const OTHERS: [(&[&str], Again); 29] = [
     (&["check", "-v", "know=0.6"], Again::Stores),
     (&["checkpoint", "-v", "know=0.6"], Again::Stores),
     (&["confirm", "{finding}"], Again::Stores),
-    (&["deadend", "D", "--why", "W"], Again::Stores),
-    (&["decision", "D", "--why", "W"], Again::Stores),
+    (&["deadend", "D", "--why", "W"], Again::Nothing),
+    (&["decision", "D", "--why", "W"], Again::Nothing),
     (&["embed"], Again::Nothing),
     (&["evidence", "cargo test", "--exit", "0"], Again::Stores),
-    (&["finding", "F"], Again::Stores),
+    (&["finding", "F"], Again::Nothing),
     (&["flush"], Again::Nothing),
-    (&["goal", "add", "G"], Again::Stores),
+    (&["goal", "add", "G"], Again::Nothing),
     (&["goal", "done", "{goal}"], Again::Refused),
     (&["goal", "drop", "{goal}", "--why", "W"], Again::Refused),
-    (&["goal", "sub", "{goal}", "S"], Again::Stores),
-    (&["goal", "take", "{goal}"], Again::Stores),
+    (&["goal", "sub", "{goal}", "S"], Again::Nothing),
+    (&["goal", "take", "{goal}"], Again::Nothing),
     (&["handoff", "sign", "{handoff}"], Again::Stores),
-    (&["mistake", "M"], Again::Stores),
+    (&["mistake", "M"], Again::Nothing),
     (&["postflight", "-v", "know=0.8"], Again::Stores),
     (&["preflight", "-v", "know=0.6"], Again::Stores),
     (&["replace", "{finding}", "N"], Again::Refused),
@@ -61,7 +61,7 @@ const OTHERS: [(&[&str], Again); 29] = [
     (&["session", "start", "--task", "t"], Again::Stores),
     (&["source", "docs/x.md"], Again::Stores),
     (&["undo"], Again::Stores),
-    (&["unknown", "U"], Again::Stores),
+    (&["unknown", "U"], Again::Nothing),
 ];
 
 /// Commands that change nothing, or only a file that they are given.

@@ -339,6 +339,12 @@ impl Body {
         })
     }
 
+    /// Whether a session that logs it again says nothing new: a claim, a goal or subtask; not what counts each time, such as the run of a
+    /// check, or a source that was read again.
+    pub fn is_statement(&self) -> bool {
+        self.claim().is_some() || matches!(self, Body::Goal(_) | Body::Subtask(_) | Body::GoalTake(_))
+    }
+
     /// Whether it only attaches other records, or qualifies them.
     pub fn is_meta(&self) -> bool {
         matches!(self, Body::Attach(_)) || self.is_qualifier()

@@ -44,9 +44,20 @@ impl Writer<'_> {
         Record { envelope: self.new_envelope(Some(session), ai), body }
     }
 
-    /// Stores records on their commits. Fails only if no log can be written.
+    /// Stores records on their commits. Fails only if no log can be written. A single statement that the same session made in the same
+    /// words is not stored again while that one waits in a log, and no other there refers to it: the outcome has the earlier record. So a
+    /// command that is repeated, as when its answer was lost, changes nothing.
     pub fn append(&self, records: Vec<Record>, when: FlushTiming) -> Result<WriteOutcome> {
-        self.append_on(records.into_iter().map(|record| (record, None)).collect(), when)
+        let (mut written, pending) = self.encoded(records.into_iter().map(|record| (record, None)).collect())?;
+        let earlier = match (written.records.as_slice(), pending.as_slice()) {
+            ([record], [new]) if record.body.is_statement() => same_in(&log::read(&self.store.paths), record, new),
+            _ => None,
+        };
+        match earlier {
+            Some(earlier) => written.records = vec![earlier],
+            None => self.put(&mut written, &pending, when)?,
+        }
+        Ok(written)
     }
 
     /// Stores a handoff and flushes it, with a supersede record on every object that has an `older` one.
@@ -76,6 +87,13 @@ impl Writer<'_> {
 
     /// As [`Self::append`], with a note for each record; `None` for the one of its kind and commit.
     fn append_on(&self, records: Vec<(Record, Option<(Namespace, Oid)>)>, when: FlushTiming) -> Result<WriteOutcome> {
+        let (mut written, pending) = self.encoded(records)?;
+        self.put(&mut written, &pending, when)?;
+        Ok(written)
+    }
+
+    /// The records as they are stored, each with its line and note; nothing is stored yet.
+    fn encoded(&self, records: Vec<(Record, Option<(Namespace, Oid)>)>) -> Result<(WriteOutcome, Vec<PendingRecord>)> {
         let mut written = WriteOutcome::default();
         let mut pending = Vec::new();
         for (record, place) in records {
@@ -89,14 +107,19 @@ impl Writer<'_> {
         if self.store.allow_secrets {
             written.allowed = std::mem::take(&mut written.redacted);
         }
-        let appended = self.append_to_log(&pending)?;
-        for (record, pending) in written.records.iter().zip(&pending) {
+        Ok((written, pending))
+    }
+
+    /// Appends encoded records to the log, and flushes it if it is time.
+    fn put(&self, written: &mut WriteOutcome, pending: &[PendingRecord], when: FlushTiming) -> Result<()> {
+        let appended = self.append_to_log(pending)?;
+        for (record, pending) in written.records.iter().zip(pending) {
             self.note_new(record, pending);
         }
         let is_now = when == FlushTiming::Now && !self.store.flushes_later;
         let flushed = (is_now || appended.size >= log::FLUSH_BYTES).then(|| self.flush_with(ForeignContent::default()));
-        self.set_storage(&mut written, appended, flushed);
-        Ok(written)
+        self.set_storage(written, appended, flushed);
+        Ok(())
     }
 
     /// Sets the storage of appended records, and the reason if a flush could not write them to the notes.
@@ -222,6 +245,25 @@ impl Writer<'_> {
             .suggest("Fix one of the two, then run the command again.")
         })
     }
+}
+
+/// A waiting record that differs from a new one in nothing but id and time, and that no other waiting record refers to.
+fn same_in(waiting: &[PendingRecord], record: &Record, new: &PendingRecord) -> Option<Record> {
+    // ids and times have one length
+    let similar = waiting.iter().filter(|earlier| {
+        (earlier.namespace, earlier.on, earlier.line.len()) == (new.namespace, new.on, new.line.len())
+    });
+    let is_same = |earlier: &Record| {
+        let Envelope { id, at, .. } = &record.envelope;
+        let envelope = Envelope { id: id.clone(), at: at.clone(), ..earlier.envelope.clone() };
+        envelope == record.envelope && earlier.body == record.body
+    };
+    let earlier = similar.filter_map(|earlier| format::record::decode(&earlier.line)).find(is_same)?;
+    let refers = |other: &PendingRecord| {
+        let other = format::record::decode(&other.line);
+        other.is_some_and(|other| other.referenced_ids().contains(&&earlier.envelope.id))
+    };
+    (!waiting.iter().any(refers)).then_some(earlier)
 }
 
 fn too_long(length: usize) -> Error {

@@ -35,7 +35,7 @@ pub struct WriteOutcome {
     pub redacted: Vec<Replaced>,
     /// The secrets stored unchanged, as their author allowed.
     pub allowed: Vec<Replaced>,
-    /// Where the records are; `None` if there were none to store.
+    /// Where the records are; `None` if there were none to store, or the session had logged the same.
     pub storage: Option<Storage>,
     /// The error if the notes, or the repository's log, could not be written.
     pub degraded: Option<Error>,
