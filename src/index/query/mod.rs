@@ -128,6 +128,7 @@ fn keep_best<'i>(lines_of: &mut HashMap<&'i str, Vec<u8>>, id: &'i str, line: &[
 /// Reads records, with the objects they are attached to.
 fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<Scan, IndexError> {
     let mut out = Scan::default();
+    let mut places = places(db, found.iter().map(|one| one.r))?;
     for (note, wanted) in by_note(found) {
         for (one, line, mut record) in read_found(db, texts, note, &wanted)? {
             if record.body.quotes() && has_kind(db, "retract")? {
@@ -156,7 +157,7 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
             if one.retracted {
                 out.retracted.insert(record.envelope.id.clone());
             }
-            let on = places(db, one.r)?;
+            let on = places.remove(&one.r).unwrap_or_default();
             out.put(line, RecordEntry { record, on });
         }
     }
@@ -220,11 +221,17 @@ pub fn versions(db: &Connection, texts: &Texts<'_>, r: i64, id: &Id) -> Result<V
     Ok(out)
 }
 
-/// The objects a record is attached to.
-pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, IndexError> {
-    let sql = "SELECT target FROM note WHERE n IN (SELECT note FROM record WHERE r = ?1 UNION ALL SELECT n FROM attached WHERE r = ?1)";
-    let found = select(db, sql, [r], |row| Ok(Oid::try_from(row.get_ref(0)?.as_blob()?)))?;
-    Ok(found.into_iter().flatten().collect())
+/// The objects that the records in these rows are attached to, by row.
+pub fn places(db: &Connection, rows: impl Iterator<Item = i64>) -> Result<HashMap<i64, BTreeSet<Oid>>, IndexError> {
+    const OF_ROWS: &str = "SELECT o.r, t.target FROM json_each(?1) j CROSS JOIN record o ON o.r = j.value CROSS JOIN note t ON t.n = o.note \
+        UNION ALL SELECT a.r, t.target FROM json_each(?1) j CROSS JOIN attached a ON a.r = j.value CROSS JOIN note t ON t.n = a.n";
+    let rows = serde_json::json!(rows.collect::<Vec<_>>()).to_string();
+    let found = select(db, OF_ROWS, [rows], |row| Ok((row.get(0)?, Oid::try_from(row.get_ref(1)?.as_blob()?))))?;
+    let mut out: HashMap<i64, BTreeSet<Oid>> = HashMap::new();
+    for (r, target) in found {
+        out.entry(r).or_default().extend(target);
+    }
+    Ok(out)
 }
 
 /// The records [`OF_SESSION`] finds for the session in a row.
