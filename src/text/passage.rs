@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 use crate::text::query::Term;
-use crate::text::stem::Stems;
+use crate::text::stem::{Stems, begin_alike};
 use crate::text::words::{each, words};
 
 /// Most matching words of a text that [`places`] highlights.
@@ -110,8 +110,11 @@ pub fn places(text: &str, terms: &[Term], stems: &Stems) -> Vec<(usize, usize)> 
     let mut count = 0;
     each(text, |word, begin, end| {
         count += 1;
+        if met.len() == MAX_MATCHES || !all.iter().any(|one| begin_alike(one, word)) {
+            return;
+        }
         let stem = stems.of(word);
-        if met.len() < MAX_MATCHES && (all.contains(&*stem) || is_begun(&beginnings, word)) {
+        if all.contains(&*stem) || is_begun(&beginnings, word) {
             met.push(Met { word: word.to_owned(), stem, number: count, begin, end });
         }
     });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::text::query::Term;
-use crate::text::stem::{Stems, each_identifier, is_stop};
+use crate::text::stem::{Stems, begin_alike, each_identifier, is_stop};
 use crate::text::words::{each, words};
 
 /// The constants of BM25: how soon more of a word adds nothing, and how much a longer text counts less.
@@ -101,10 +101,12 @@ impl Ranking {
         let mut out = RankedText { count: 0, first: 0, places, identifiers: BTreeSet::new() };
         for (at, part) in parts.iter().enumerate() {
             each(part, |word, _, _| {
-                let stem = self.stems.of(word);
-                for (wanted, places) in self.wanted.iter().zip(&mut out.places) {
-                    if wanted.is(word, &stem) {
-                        places.push(out.count);
+                if self.wanted.iter().any(|wanted| begin_alike(&wanted.text, word)) {
+                    let stem = self.stems.of(word);
+                    for (wanted, places) in self.wanted.iter().zip(&mut out.places) {
+                        if wanted.is(word, &stem) {
+                            places.push(out.count);
+                        }
                     }
                 }
                 out.count += 1;

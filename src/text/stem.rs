@@ -62,6 +62,11 @@ impl Stems {
     }
 }
 
+/// Whether one may be the stem of the other: a stem has the first letter of its word. Saves stemming most words of a text.
+pub fn begin_alike(a: &str, b: &str) -> bool {
+    a.as_bytes().first() == b.as_bytes().first()
+}
+
 /// Calls `take` with each name of several parts, in lower case without what joins them: `parse_url`, `parseUrl`, `src/cache.rs`.
 pub fn each_identifier(text: &str, mut take: impl FnMut(String)) {
     let joins = |c: char| "_.:/-".contains(c);
@@ -81,7 +86,26 @@ pub fn each_identifier(text: &str, mut take: impl FnMut(String)) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_stem_begins_as_its_word(word in "[a-z]{1,12}", ending in "(s|ies|ed|ing|ly|ying|)") {
+            let word = word + &ending;
+            let stem = Stems::default().of(&word);
+            prop_assert!(begin_alike(&stem, &word), "{} {}", stem, word);
+        }
+    }
+
+    #[test]
+    fn exceptions_of_the_stemmer_begin_as_their_words() {
+        let words = "skis skies dying lying tying idly gently ugly early only singly news inning outing herring generate communism arsenal youth";
+        for word in words.split(' ') {
+            assert!(begin_alike(&Stems::default().of(word), word), "{word}");
+        }
+    }
 
     #[test]
     fn forms_of_a_word_have_one_stem() {
