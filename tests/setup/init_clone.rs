@@ -267,9 +267,7 @@ fn without_a_terminal_no_agent_is_set_up_and_one_line_names_the_command() {
 fn at_a_terminal_one_prompt_decides() {
     let place = Sandbox::new();
     let path = with_programs(&place, &["codex"]);
-    for (answer, entered) in
-        [("y\n", true), ("\n", true), ("Yes\n", true), ("n\n", false), ("what\n", false), ("\u{4}", false)]
-    {
+    let answered = |answer: &str, entered: bool| {
         let repo = place.repo(&format!("asked-{}", answer.len() + usize::from(entered) * 10));
         repo.write("CLAUDE.md", "");
         let ran = typed(&repo, &path, "git-empirica init", answer).ok();
@@ -283,7 +281,15 @@ fn at_a_terminal_one_prompt_decides() {
         assert!(repo.path.join(".git/hooks/post-commit").exists(), "set up in any case");
         // set-up agents are not offered again
         assert_eq!(typed(&repo, &path, "git-empirica init", "n\n").ok().out.contains(QUESTION), !entered, "{answer:?}");
-    }
+    };
+    // the terminal of each waits a second for more
+    std::thread::scope(|all| {
+        for (answer, entered) in
+            [("y\n", true), ("\n", true), ("Yes\n", true), ("n\n", false), ("what\n", false), ("\u{4}", false)]
+        {
+            all.spawn(move || answered(answer, entered));
+        }
+    });
     let repo = place.repo("undisturbed");
     let unasked = ["--agents none", "--agents codex", "--json", "-q", "--dry-run"];
     for arguments in unasked {

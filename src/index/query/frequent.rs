@@ -1,5 +1,5 @@
-//! Queries with more matches than FTS5 can score in time: the newest matches and all with a rare word, by the rarity of the words
-//! that they have.
+//! Queries with more matches than FTS5 can score in time: the newest matches, the newest with all words, and all with a rare word, by
+//! the rarity of the words that they have.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::index::schema;
 use empirica_notes::error::Result;
 use empirica_notes::model::Id;
 
-/// How many of the newest matches, and of those with rare words, are compared.
-const SAMPLED: usize = 5_000;
+/// How many of the newest matches, of those with all words, and of those with rare words, are compared.
+const SAMPLED: usize = 2_000;
 
 /// A word or phrase as FTS5 takes it, and how many records have it.
 struct CountedPhrase {
@@ -43,12 +43,22 @@ impl Index<'_> {
             true => Vec::new(),
             false => matches(&format!("({words}) AND ({rare})"), &format!("AND rowid < {first}"))?,
         };
+        let every = phrases.iter().map(|one| one.phrase.as_str()).collect::<Vec<_>>().join(" AND ");
+        let whole = match phrases.len() {
+            0 | 1 => Vec::new(),
+            _ => matches(
+                &format!("({words}) AND {every}"),
+                &format!("AND rowid < {first} ORDER BY rowid DESC LIMIT {SAMPLED}"),
+            )?,
+        };
         let all = self.searched()? as f64;
         let mut scores: HashMap<i64, f64> = newest.into_iter().chain(older).map(|r| (r, 0.0)).collect();
+        let mut of_all_words = 0.0;
         for CountedPhrase { count, phrase } in &phrases {
             let count = *count as f64;
             // as FTS5 has it, but above 0
             let rarity = (1.0 + (all - count).max(0.0) / (count + 0.5)).ln();
+            of_all_words += rarity;
             let mut add = |expression: &str, range: &str| -> Result<()> {
                 let sql = format!("SELECT rowid FROM words WHERE words MATCH ? AND rowid {range} {first}");
                 for r in self.select(&sql, [expression], |row| row.get::<_, i64>(0))? {
@@ -61,6 +71,7 @@ impl Index<'_> {
                 add(&format!("({rare}) AND {phrase}"), "<")?;
             }
         }
+        scores.extend(whole.into_iter().map(|r| (r, of_all_words)));
         let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
         best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         best.truncate(query.most);
