@@ -57,7 +57,7 @@ impl StoreReport {
             self.remedies.push((error.suggestion_text(), error.commands().to_vec()));
         }
         if written.storage.is_none() && !written.records.is_empty() {
-            self.warnings.push("the session logged the same before: nothing was stored".to_owned());
+            self.warnings.push("the session logged this before: nothing more was stored".to_owned());
         }
         self.storage = match (written.storage, self.storage) {
             (Some(Storage::Log), Some(Storage::UserState)) => Some(Storage::UserState),

@@ -112,7 +112,7 @@ impl Index<'_> {
 
     /// Whether a handoff is attached to one of these objects.
     pub fn is_attached_to(&self, row: &HandoffRow, any: impl Fn(Oid) -> bool) -> Result<bool> {
-        Ok(self.checked(query::places(&self.opened.db, [row.r].into_iter()))?.into_values().flatten().any(any))
+        Ok(self.checked(query::places(&self.opened.db, [row.r]))?.into_values().flatten().any(any))
     }
 
     /// Those of these handoffs that were superseded.

@@ -222,10 +222,10 @@ pub fn versions(db: &Connection, texts: &Texts<'_>, r: i64, id: &Id) -> Result<V
 }
 
 /// The objects that the records in these rows are attached to, by row.
-pub fn places(db: &Connection, rows: impl Iterator<Item = i64>) -> Result<HashMap<i64, BTreeSet<Oid>>, IndexError> {
+pub fn places(db: &Connection, rows: impl IntoIterator<Item = i64>) -> Result<HashMap<i64, BTreeSet<Oid>>, IndexError> {
     const OF_ROWS: &str = "SELECT o.r, t.target FROM json_each(?1) j CROSS JOIN record o ON o.r = j.value CROSS JOIN note t ON t.n = o.note \
         UNION ALL SELECT a.r, t.target FROM json_each(?1) j CROSS JOIN attached a ON a.r = j.value CROSS JOIN note t ON t.n = a.n";
-    let rows = serde_json::json!(rows.collect::<Vec<_>>()).to_string();
+    let rows = serde_json::json!(rows.into_iter().collect::<Vec<_>>()).to_string();
     let found = select(db, OF_ROWS, [rows], |row| Ok((row.get(0)?, Oid::try_from(row.get_ref(1)?.as_blob()?))))?;
     let mut out: HashMap<i64, BTreeSet<Oid>> = HashMap::new();
     for (r, target) in found {

@@ -15,7 +15,7 @@ fn a_claim_in_the_same_words_is_stored_once_until_it_is_written() {
         let again = repo.json(["finding", "found", "--impact", "0.5"]);
         assert_eq!((again["id"].clone(), again["storage"].clone()), (first["id"].clone(), serde_json::Value::Null));
         let text = repo.run(["finding", "found", "--impact", "0.5"]).ok();
-        assert!(text.err.contains("the session logged the same before: nothing was stored"), "{}", text.err);
+        assert!(text.err.contains("the session logged this before: nothing more was stored"), "{}", text.err);
         assert!(id(&first).ends_with(text.out.trim()), "its id: {}", text.out);
         // what differs in anything is another claim
         for other in [&["found", "--impact", "0.6"][..], &["found"], &["found it", "--impact", "0.5"]] {
