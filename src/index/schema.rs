@@ -5,7 +5,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 35;
+pub const LAYOUT: u32 = 36;
 
 /// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";
@@ -47,26 +47,12 @@ CREATE TABLE replaced(id BLOB, by BLOB, r INTEGER, PRIMARY KEY(id, by, r)) WITHO
 CREATE INDEX replaced_r ON replaced(r);
 CREATE INDEX replaced_by ON replaced(by);
 CREATE TABLE disputed(id BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TRIGGER replaced_in AFTER INSERT ON replaced
-  WHEN EXISTS (SELECT 1 FROM replaced WHERE id = new.id AND by <> new.by) BEGIN
-  INSERT OR IGNORE INTO disputed VALUES(new.id);
-END;
-CREATE TRIGGER replaced_out AFTER DELETE ON replaced
-  WHEN (SELECT count(DISTINCT by) FROM replaced WHERE id = old.id) < 2 BEGIN
-  DELETE FROM disputed WHERE id = old.id;
-END;
 CREATE TABLE quotes(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
 CREATE INDEX quotes_r ON quotes(r);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE TABLE anchor(path TEXT, id BLOB, r INTEGER, n INTEGER, first INTEGER, last INTEGER, blob BLOB, hash TEXT, urgency INTEGER,
   PRIMARY KEY(path, id, r, n)) WITHOUT ROWID;
 CREATE TABLE anchored(path TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TRIGGER anchor_in AFTER INSERT ON anchor BEGIN
-  INSERT OR IGNORE INTO anchored VALUES(new.path);
-END;
-CREATE TRIGGER anchor_out AFTER DELETE ON anchor WHEN NOT EXISTS (SELECT 1 FROM anchor WHERE path = old.path) BEGIN
-  DELETE FROM anchored WHERE path = old.path;
-END;
 CREATE TABLE mention(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE INDEX mention_r ON mention(r);
 CREATE INDEX anchor_id ON anchor(id);
@@ -81,7 +67,7 @@ CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, to
 INSERT INTO words(words, rank) VALUES('hashsize', 33554432);
 ";
 
-/// Indexes, and triggers that count records; created after the bulk insert.
+/// Indexes and triggers, created after the bulk insert.
 pub const INDEXES: &str = "
 CREATE UNIQUE INDEX record_id ON record(id);
 CREATE INDEX record_gone ON record(r) WHERE (kind < 'a' OR superseded = 1);
@@ -102,6 +88,22 @@ CREATE INDEX handoff_ai_timestamp ON handoff_reports(ai_id, superseded, timestam
 CREATE INDEX handoff_newest ON handoff_reports(superseded, id, timestamp);
 CREATE INDEX handoff_works ON handoff_reports(superseded, id) WHERE works = 1;
 CREATE INDEX handoff_session ON handoff_reports(session_id, id);
+INSERT INTO disputed SELECT id FROM replaced GROUP BY id HAVING count(DISTINCT by) > 1;
+INSERT INTO anchored SELECT DISTINCT path FROM anchor;
+CREATE TRIGGER replaced_in AFTER INSERT ON replaced
+  WHEN EXISTS (SELECT 1 FROM replaced WHERE id = new.id AND by <> new.by) BEGIN
+  INSERT OR IGNORE INTO disputed VALUES(new.id);
+END;
+CREATE TRIGGER replaced_out AFTER DELETE ON replaced
+  WHEN (SELECT count(DISTINCT by) FROM replaced WHERE id = old.id) < 2 BEGIN
+  DELETE FROM disputed WHERE id = old.id;
+END;
+CREATE TRIGGER anchor_in AFTER INSERT ON anchor BEGIN
+  INSERT OR IGNORE INTO anchored VALUES(new.path);
+END;
+CREATE TRIGGER anchor_out AFTER DELETE ON anchor WHEN NOT EXISTS (SELECT 1 FROM anchor WHERE path = old.path) BEGIN
+  DELETE FROM anchored WHERE path = old.path;
+END;
 CREATE TRIGGER record_in AFTER INSERT ON record BEGIN
   INSERT INTO tally VALUES(new.kind, new.ai, new.superseded, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;

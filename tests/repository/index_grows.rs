@@ -16,7 +16,7 @@ use crate::sync::sync_epochs::{redact, stub};
 use crate::sync::team::{REFS, clones, hub, sync};
 
 /// What an index holds, without the numbers of its rows.
-fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
+pub fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("an index");
     db.execute_batch("CREATE VIRTUAL TABLE temp.listed USING fts5vocab(main, words, instance)").expect("a table");
     let questions = [
@@ -39,13 +39,23 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
             "handoffs",
             "SELECT hex(o.id), hex(h.id), hex(session_id), ai_id, timestamp, task_id, task_summary, calibration_status, type, h.superseded FROM handoff_reports h JOIN record o USING(r)",
         ),
+        (
+            "anchors",
+            "SELECT hex(o.id), hex(a.id), path, n, first, last, hex(blob), hash, urgency FROM anchor a JOIN record o USING(r)",
+        ),
+        ("anchored", "SELECT path FROM anchored"),
+        ("with anchors", "SELECT DISTINCT path FROM anchor"),
+        ("replaced", "SELECT hex(o.id), hex(p.id), hex(p.by) FROM replaced p JOIN record o USING(r)"),
+        ("disputed", "SELECT hex(id) FROM disputed"),
+        ("mentions", "SELECT hex(o.id), path FROM mention JOIN record o USING(r)"),
+        ("quotes", "SELECT hex(o.id), hex(q.id) FROM quotes q JOIN record o USING(r)"),
         ("memory", "SELECT hex(o.id), word FROM memory JOIN record o USING(r)"),
         ("paths", "SELECT hex(o.id), path FROM path JOIN record o USING(r)"),
         ("words", "SELECT hex(o.id), listed.term, listed.offset FROM listed JOIN record o ON o.r = listed.doc"),
         (
             "orphans",
             "SELECT 'attached', r FROM attached WHERE r NOT IN (SELECT r FROM record) UNION SELECT 'path', r FROM path WHERE r NOT IN (SELECT r FROM record) \
-           UNION SELECT 'words', doc FROM listed WHERE doc NOT IN (SELECT r FROM record) UNION SELECT 'notes', n FROM attached WHERE n NOT IN (SELECT n FROM note)",
+           UNION SELECT 'anchor', r FROM anchor WHERE r NOT IN (SELECT r FROM record) UNION SELECT 'words', doc FROM listed WHERE doc NOT IN (SELECT r FROM record) UNION SELECT 'notes', n FROM attached WHERE n NOT IN (SELECT n FROM note)",
         ),
         (
             "sessions",
@@ -73,12 +83,13 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
     }
     assert_eq!(out["tally"], out["counted"]);
     assert_eq!(out["sums"], out["summed"]);
+    assert_eq!(out["anchored"], out["with anchors"]);
     out
 }
 
 /// Asserts that the index equals one rebuilt in a copy of the repository.
 #[track_caller]
-fn assert_equals_rebuilt(repo: &Repo<'_>, what: &str) {
+pub fn assert_equals_rebuilt(repo: &Repo<'_>, what: &str) {
     compare(repo, what, false);
 }
 
@@ -179,7 +190,7 @@ fn notes(repo: &Repo<'_>, which: &Index) -> (&'static str, Vec<(String, String)>
 }
 
 /// Has the repository remember nothing of what its refs were.
-fn forget(repo: &Repo<'_>) {
+pub fn forget(repo: &Repo<'_>) {
     let _ = std::fs::remove_file(folder(repo).join("tips"));
     crate::repository::index::forget_lists(repo);
 }

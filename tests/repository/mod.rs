@@ -4,6 +4,7 @@ pub mod index;
 pub mod index_faults;
 pub mod index_grows;
 pub mod index_kinds;
+mod index_many;
 pub mod kinds;
 pub mod kinds_asked;
 pub mod states;

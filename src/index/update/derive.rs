@@ -1,6 +1,6 @@
 //! Derives the row of a session, and which of its records are closed or superseded, from its records.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use rusqlite::{Connection, params};
 
@@ -10,10 +10,12 @@ use crate::fold::session_summary::{learned, summarize};
 use crate::fold::task::claims::Receipts;
 use crate::index::connection::select;
 use crate::index::error::IndexError;
-use crate::index::note::ParsedLine;
-use crate::index::query::{by_note, of_session, read_found};
+use crate::index::note::{ParsedLine, ParsedNotes};
+use crate::index::query::{FoundRecord, by_note, of_session, read_found};
 use crate::index::schema;
 use crate::index::update::RowInserter;
+use crate::index::update::ahead::{self, NotePart};
+use empirica_notes::git::Oid;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::session::Session;
@@ -34,33 +36,95 @@ struct DerivedSession {
     waiting: Vec<(Id, Option<String>)>,
 }
 
+/// Sessions whose notes are read together.
+const TOGETHER: usize = 256;
+
+/// A session, by row, and its records by note.
+type FoundSession = (i64, BTreeMap<i64, Vec<FoundRecord>>);
+
 /// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` for each.
 pub fn derive_sessions(
     inserter: &RowInserter<'_>,
     store: &Store<'_>,
     tell: &mut dyn FnMut() -> Result<(), IndexError>,
 ) -> Result<(), IndexError> {
-    inserter.touched.iter().try_for_each(|s| {
+    let RowInserter { db, touched, parsed, is_new, .. } = inserter;
+    let mut rebuild = |(s, notes): FoundSession, ahead: &ParsedNotes| {
         tell()?;
-        let derived = derive(inserter, *s, store)?;
-        write(inserter.db, *s, derived.as_ref(), inserter.is_new)
-    })
+        let lines = |n| parsed.get(n).or_else(|| ahead.get(n));
+        write(db, s, derive(inserter, s, &notes, &lines, store)?.as_ref(), *is_new)
+    };
+    let all: Vec<i64> = touched.iter().copied().collect();
+    for together in all.chunks(TOGETHER) {
+        let mut found: VecDeque<(FoundSession, usize)> = VecDeque::new();
+        let mut wanted = Wanted::default();
+        for s in together {
+            let records = of_session(db, *s)?.into_iter().filter(|found| !found.retracted).collect();
+            let notes = by_note(records);
+            if *is_new {
+                notes.keys().filter(|n| parsed.get(**n).is_none()).try_for_each(|n| wanted.add(db, *n))?;
+            }
+            found.push_back(((*s, notes), wanted.blobs.len()));
+        }
+        let mut ahead = ParsedNotes::default();
+        ahead::read(store.repo(), &wanted.blobs, &mut |NotePart { at, lines, bytes, is_whole, .. }| {
+            // a longer one is searched for the few lines of each session
+            if is_whole {
+                ahead.keep(wanted.rows[at], lines, bytes);
+            }
+            while found.front().is_some_and(|(_, needs)| *needs <= at + 1)
+                && let Some((session, _)) = found.pop_front()
+            {
+                rebuild(session, &ahead)?;
+            }
+            Ok(())
+        })?;
+        found.into_iter().try_for_each(|(session, _)| rebuild(session, &ahead))?;
+    }
+    Ok(())
+}
+
+/// Notes to read, in the order in which sessions need them.
+#[derive(Default)]
+struct Wanted {
+    known: HashSet<i64>,
+    rows: Vec<i64>,
+    blobs: Vec<Oid>,
+}
+
+impl Wanted {
+    fn add(&mut self, db: &Connection, n: i64) -> Result<(), IndexError> {
+        if self.known.insert(n) {
+            let find = "SELECT blob FROM note WHERE n = ? AND blob IS NOT NULL";
+            let blob = select(db, find, [n], |row| Ok(Oid::try_from(row.get_ref(0)?.as_blob()?)))?.pop();
+            if let Some(Ok(blob)) = blob {
+                self.rows.push(n);
+                self.blobs.push(blob);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// `None` if the session has no record of its own; records of others may still concern it. Its newest record is not
 /// ahead of the clock, unless all are. It began with the start that this clone made, whatever others stored under it.
-fn derive(inserter: &RowInserter<'_>, s: i64, store: &Store<'_>) -> Result<Option<DerivedSession>, IndexError> {
+fn derive<'l>(
+    inserter: &RowInserter<'_>,
+    s: i64,
+    notes: &BTreeMap<i64, Vec<FoundRecord>>,
+    lines: &dyn Fn(i64) -> Option<&'l [ParsedLine]>,
+    store: &Store<'_>,
+) -> Result<Option<DerivedSession>, IndexError> {
     let horizon = store.horizon();
-    let RowInserter { db, texts, parsed, .. } = inserter;
+    let RowInserter { db, texts, .. } = inserter;
     let row: Vec<u8> = db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
     let id = SessionId::parse(&schema::text(&row)).ok_or(IndexError::Lost)?;
-    let notes = by_note(of_session(db, s)?.into_iter().filter(|found| !found.retracted).collect());
     let mut read: Vec<Record> = Vec::new();
-    for (n, found) in notes.iter().filter(|(n, _)| parsed.get(**n).is_none()) {
+    for (n, found) in notes.iter().filter(|(n, _)| lines(**n).is_none()) {
         read.extend(read_found(db, texts, *n, found)?.into_iter().map(|(_, _, record)| record));
     }
     let parsed = notes.iter().flat_map(|(n, found)| {
-        let lines = parsed.get(*n).unwrap_or_default();
+        let lines = lines(*n).unwrap_or_default();
         found.iter().filter_map(move |one| Some(&ParsedLine::find(lines, &one.id, one.version)?.record))
     });
     let mut records: Vec<&Record> = parsed.chain(&read).collect();

@@ -1,5 +1,6 @@
 //! Notes into rows: inserts new lines and deletes removed ones.
 
+mod ahead;
 pub mod derive;
 pub mod rows;
 pub mod wanted;
@@ -17,6 +18,7 @@ use crate::index::query::corrected;
 use crate::index::schema;
 use crate::index::searchable;
 use crate::index::texts::Texts;
+use crate::index::update::ahead::NotePart;
 use crate::index::update::wanted::ExtraNote;
 use empirica_notes::format::lines;
 use empirica_notes::git::notes::difference;
@@ -45,6 +47,9 @@ pub struct RowInserter<'f> {
     /// Those of them that are not yet reindexed.
     pub(crate) unsettled: BTreeSet<Id>,
     pub(crate) quoting: BTreeSet<i64>,
+    /// Words to be inserted, by row, and their bytes.
+    words: BTreeMap<i64, String>,
+    words_size: usize,
     pub parsed: ParsedNotes,
     pub(crate) sessions: HashMap<SessionId, i64>,
     /// Last row numbers of records and notes.
@@ -64,6 +69,10 @@ pub(crate) struct BulkInsert {
     /// Number of records by kind and agent.
     pub(crate) tally: BTreeMap<&'static str, HashMap<String, i64>>,
 }
+
+/// Bytes of words after which they are inserted: together, since SQLite has FTS5 write the postings that it holds before each
+/// statement that fires a trigger, and merging such small parts takes longer than all else.
+const WORDS: usize = 1 << 20;
 
 /// If this many notes differ, a rebuild may be faster.
 const MANY: usize = 500;
@@ -92,6 +101,8 @@ impl<'f> RowInserter<'f> {
             restated: BTreeSet::new(),
             unsettled: BTreeSet::new(),
             quoting: BTreeSet::new(),
+            words: BTreeMap::new(),
+            words_size: 0,
             parsed: ParsedNotes::default(),
             sessions: HashMap::new(),
             last,
@@ -113,17 +124,25 @@ impl<'f> RowInserter<'f> {
             let time = times.entry(*target).or_insert_with(|| dates(*target));
             (*time, *target, *namespace)
         });
-        let mut text = Vec::new();
-        for (namespace, target, blob) in all {
-            let n = self.note(namespace, target, &Content::Blob(blob), false)?;
-            tell()?;
-            // a damaged note hides no others; doctor reports it
-            match repo.read_blob_into(blob, &mut text) {
-                Ok(true) => self.lines_added(n, &text)?,
-                _ => self.missing.push(blob),
+        let blobs: Vec<Oid> = all.iter().map(|(.., blob)| *blob).collect();
+        let before = self.last.1;
+        ahead::read(repo, &blobs, &mut |NotePart { at, lines, bytes, is_whole, is_there }| {
+            let (namespace, target, blob) = all[at];
+            if at as i64 == self.last.1 - before {
+                self.note(namespace, target, &Content::Blob(blob), false)?;
+                tell()?;
             }
-        }
-        Ok(())
+            // a damaged note hides no others; doctor reports it
+            if !is_there {
+                self.missing.push(blob);
+            }
+            let n = self.last.1;
+            lines.iter().try_for_each(|line| self.line_added(n, line))?;
+            if is_whole && self.parsed.has_room(bytes) {
+                self.parsed.keep(n, lines, bytes);
+            }
+            Ok(())
+        })
     }
 
     /// Updates the notes of a namespace from one tree to another. Calls `tell` for each note. For a new database, see
@@ -201,23 +220,11 @@ impl<'f> RowInserter<'f> {
     fn add(&mut self, namespace: usize, target: Oid, content: Content, extra: bool) -> Result<(), IndexError> {
         let n = self.note(namespace, target, &content, extra)?;
         let text = self.text(n, content);
-        self.lines_added(n, &text)
+        self.lines_added(n, lines::split(&text))
     }
 
-    /// Inserts the lines of a note; keeps them parsed while there is room.
-    fn lines_added(&mut self, n: i64, text: &[u8]) -> Result<(), IndexError> {
-        let keeps = self.is_new && self.parsed.has_room(text.len());
-        let mut parsed = Vec::new();
-        for line in lines::split(text).filter_map(ParsedLine::read) {
-            self.line_added(n, &line)?;
-            if keeps {
-                parsed.push(line);
-            }
-        }
-        if keeps {
-            self.parsed.keep(n, parsed, text.len());
-        }
-        Ok(())
+    fn lines_added<'l>(&mut self, n: i64, mut lines: impl Iterator<Item = &'l [u8]>) -> Result<(), IndexError> {
+        lines.try_for_each(|line| ParsedLine::read(line).map_or(Ok(()), |line| self.line_added(n, &line)))
     }
 
     /// Inserts the row of a note and returns its number.
@@ -260,12 +267,7 @@ impl<'f> RowInserter<'f> {
         let before: BTreeSet<&[u8]> = lines::split(&old).collect();
         let after: BTreeSet<&[u8]> = lines::split(&new).collect();
         self.lines_removed(before.difference(&after).copied())?;
-        for line in after.difference(&before) {
-            if let Some(line) = ParsedLine::read(line) {
-                self.line_added(n, &line)?;
-            }
-        }
-        Ok(())
+        self.lines_added(n, after.difference(&before).copied())
     }
 
     fn remove(&mut self, n: i64) -> Result<(), IndexError> {
@@ -333,7 +335,7 @@ impl<'f> RowInserter<'f> {
     }
 
     /// Makes the words of handoffs those that they show: without claims that are no longer in force, and with what replaced
-    /// them. Expects complete tables.
+    /// them. Inserts the words that were held back. Expects complete tables.
     pub fn correct_words(&mut self) -> Result<(), IndexError> {
         let mut rows = BTreeSet::new();
         if !self.restated.is_empty() {
@@ -351,10 +353,32 @@ impl<'f> RowInserter<'f> {
         }
         for r in rows {
             let words = corrected(self.db, &self.texts, r)?.and_then(|record| searchable::compared(&record.body));
-            self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
+            self.words_removed(r)?;
             if let Some(words) = words {
-                self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, words])?;
+                self.words_added(r, words)?;
             }
+        }
+        self.insert_words()
+    }
+
+    /// The words of a record; inserted later.
+    pub(crate) fn words_added(&mut self, r: i64, words: String) -> Result<(), IndexError> {
+        self.words_size += words.len();
+        self.words.insert(r, words);
+        if self.words_size < WORDS { Ok(()) } else { self.insert_words() }
+    }
+
+    pub(crate) fn words_removed(&mut self, r: i64) -> Result<(), IndexError> {
+        if self.words.remove(&r).is_none() {
+            self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
+        }
+        Ok(())
+    }
+
+    fn insert_words(&mut self) -> Result<(), IndexError> {
+        self.words_size = 0;
+        for (r, words) in std::mem::take(&mut self.words) {
+            self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, words])?;
         }
         Ok(())
     }

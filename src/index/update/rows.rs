@@ -48,7 +48,7 @@ impl RowInserter<'_> {
             }
             self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
             if KINDS.contains(&kind.trim_start_matches(schema::GONE)) {
-                self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
+                self.words_removed(r)?;
             }
         }
         for table in [
@@ -175,7 +175,7 @@ impl RowInserter<'_> {
         }
         self.touch(r)?;
         if let Some(text) = words {
-            self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, text])?;
+            self.words_added(r, text.clone())?;
         }
         self.anchors(r, envelope, &record.body)?;
         if is_retracted {

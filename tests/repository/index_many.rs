@@ -1,0 +1,102 @@
+//! An index of many and of large notes, which another thread reads, equals one into which they came one after another.
+
+use std::os::unix::fs::MetadataExt;
+
+use crate::repository::index::folder;
+use crate::repository::index_grows::{assert_equals_rebuilt, content, forget};
+use crate::support::harness::{Repo, Sandbox, fed};
+
+const JOURNAL: &str = "refs/notes/empirica/data/journal";
+/// Enough for a thread, more than the sessions whose notes are read together, and few enough to be put in where others are.
+const NOTES: usize = 320;
+/// Lines of the large note: it is read in several parts.
+const LARGE: usize = 1500;
+
+fn id(n: usize) -> String {
+    format!("019ab000-0000-7000-8000-{n:012x}")
+}
+
+/// A record of a session, with as many bytes that nobody knows.
+fn line(n: usize, session: usize, kind: &str, rest: &str, filler: usize) -> String {
+    format!(
+        "{{\"v\":1,\"id\":\"{}\",\"kind\":\"{kind}\",\"session\":\"{session:08x}-2222-4333-8444-555555555555\",\"ai\":\"ada\",\
+         \"at\":\"2026-01-02T03:04:05.678Z\",\"commit\":null,\"tree\":null,{rest},\"x\":\"{}\"}}\n",
+        id(n),
+        "x".repeat(filler)
+    )
+}
+
+/// The note of a number: claims about a file, questions that another session answers, and claims that two others replace.
+fn note(n: usize) -> String {
+    let of = |at: usize| 1 << 20 | (8 * n + at);
+    let blob = "de980441c3ab03a8c07dda1ad27b8a11f39deb1e";
+    let anchor = format!(r#"[{{"path":"src/f{}.rs","lines":[2,2],"blob":"{blob}","hash":"af63df4c8601f1a5"}}]"#, n % 7);
+    let text = |text: &str| format!(r#""text":"{text} {n} of lib/{}.c""#, n % 5);
+    let mut out = line(of(0), n, "finding", &format!(r#"{},"anchors":{anchor}"#, text("cache")), 120_000);
+    out += &line(of(1), n, "unknown", &text("which lock"), 10);
+    out += &line(of(2), n, "finding", &text("newer"), 10);
+    out += &line(of(3), n, "finding", &text("newest"), 10);
+    if n.is_multiple_of(3) {
+        let replaced = |by: usize| format!(r#""of":["{}"],"by":"{}""#, id(of(0)), id(of(by)));
+        out += &line(of(4), n, "retract", &replaced(2), 10);
+        out += &line(of(5), n, "retract", &replaced(3), 10);
+    }
+    if n > 0 {
+        let answer = format!(r#""of":"{}","text":"the inner one""#, id(of(1) - 8));
+        out += &line(of(6), n, "resolve", &answer, 10);
+    }
+    out
+}
+
+/// The note whose lines are those of many sessions.
+fn large() -> String {
+    let each = |at: usize| line(2 << 20 | at, at % 40, "finding", &format!(r#""text":"large {at}""#), 300);
+    (0..LARGE).map(each).collect()
+}
+
+/// Replaces the journal by these notes, on objects that are not here.
+fn import(repo: &Repo<'_>, notes: &[String]) {
+    let width = repo.head().len();
+    let mut stream = format!("commit {JOURNAL}\ncommitter T <t@example.com> 1 +0000\ndata 0\n");
+    for (at, note) in notes.iter().enumerate() {
+        stream += &format!("M 100644 inline {:0width$x}\ndata {}\n{note}\n", at + 1, note.len());
+    }
+    let mut git = repo.place.command("git", &repo.path);
+    git.args(["fast-import", "--quiet", "--force"]);
+    fed(git, stream.as_bytes()).ok();
+}
+
+#[test]
+fn many_and_large_notes_make_the_index_that_grows() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    let mut notes: Vec<String> = (0..NOTES).map(note).collect();
+    notes.push(large());
+    assert!(notes.iter().map(String::len).sum::<usize>() > 36 << 20, "more than stays parsed");
+    import(&repo, &notes[..1]);
+    repo.json(["query"]);
+    let inode = || std::fs::metadata(folder(&repo).join("index.db")).expect("an index").ino();
+    let first = inode();
+    import(&repo, &notes);
+    assert_equals_rebuilt(&repo, "all");
+    assert_eq!(inode(), first, "it grew");
+    let index = content(&folder(&repo).join("index.db"));
+    let sizes = ["records", "anchors", "anchored", "disputed"].map(|name| index[name].len());
+    let retracts = NOTES.div_ceil(3);
+    assert_eq!(sizes, [4 * NOTES + 2 * retracts + NOTES - 1 + LARGE, NOTES, 7, retracts]);
+    let found = repo.json(["search", "large 1499"]);
+    assert_eq!(found["hits"][0]["id"], id(2 << 20 | 1499), "{found}");
+
+    // a note that is not there hides no other
+    let entries = repo.git_out(["ls-tree", JOURNAL]);
+    let gone = entries.lines().nth(NOTES / 2).and_then(|entry| entry.split_whitespace().nth(2)).expect("an entry");
+    let mut git = repo.place.command("git", &repo.path);
+    git.args(["mktree", "--missing"]);
+    let tree = fed(git, (entries.replace(gone, &"1".repeat(gone.len())) + "\n").as_bytes()).ok().out;
+    let commit = repo.git_out(["commit-tree", "-m", "", tree.trim()]);
+    repo.git(["update-ref", JOURNAL, &commit]).ok();
+    forget(&repo);
+    assert_equals_rebuilt(&repo, "the loss");
+    let left = content(&folder(&repo).join("index.db"))["records"].len();
+    assert!((1..=7).contains(&(index["records"].len() - left)), "{left}");
+}
