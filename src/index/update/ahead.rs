@@ -12,8 +12,6 @@ use empirica_notes::git::{Oid, Repository};
 const BATCH: usize = 1 << 18;
 /// Batches that wait.
 const WAITING: usize = 4;
-/// Fewer notes are not worth a thread.
-const FEW: usize = 256;
 
 /// Lines of a note, in order.
 pub struct NotePart {
@@ -33,8 +31,7 @@ type Take<'t> = dyn FnMut(NotePart) -> Result<(), IndexError> + 't;
 
 /// Calls `take` with the lines of each blob, in order: with one part of a note or, if it is long, several. What waits takes a few MB.
 pub fn read(repo: &Repository, blobs: &[Oid], take: &mut Take<'_>) -> Result<(), IndexError> {
-    let is_worth = blobs.len() >= FEW && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-    if !is_worth {
+    if blobs.is_empty() || std::thread::available_parallelism().is_ok_and(|cores| cores.get() == 1) {
         return here(repo, 0, blobs, take);
     }
     let objects = Objects::of(repo);

@@ -48,7 +48,7 @@ pub fn derive_sessions(
     store: &Store<'_>,
     tell: &mut dyn FnMut() -> Result<(), IndexError>,
 ) -> Result<(), IndexError> {
-    let RowInserter { db, touched, parsed, is_new, .. } = inserter;
+    let RowInserter { db, touched, parsed, large, is_new, .. } = inserter;
     let mut rebuild = |(s, notes): FoundSession, ahead: &ParsedNotes| {
         tell()?;
         let lines = |n| parsed.get(n).or_else(|| ahead.get(n));
@@ -62,14 +62,14 @@ pub fn derive_sessions(
             let records = of_session(db, *s)?.into_iter().filter(|found| !found.retracted).collect();
             let notes = by_note(records);
             if *is_new {
-                notes.keys().filter(|n| parsed.get(**n).is_none()).try_for_each(|n| wanted.add(db, *n))?;
+                let unread = |n: &&i64| parsed.get(**n).is_none() && !large.contains(*n);
+                notes.keys().filter(unread).try_for_each(|n| wanted.add(db, *n))?;
             }
             found.push_back(((*s, notes), wanted.blobs.len()));
         }
         let mut ahead = ParsedNotes::default();
-        ahead::read(store.repo(), &wanted.blobs, &mut |NotePart { at, lines, bytes, is_whole, .. }| {
-            // a longer one is searched for the few lines of each session
-            if is_whole {
+        ahead::read(store.repo(), &wanted.blobs, &mut |NotePart { at, lines, bytes, .. }| {
+            if ahead.has_room(bytes) {
                 ahead.keep(wanted.rows[at], lines, bytes);
             }
             while found.front().is_some_and(|(_, needs)| *needs <= at + 1)

@@ -5,7 +5,7 @@ pub mod derive;
 pub mod rows;
 pub mod wanted;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
@@ -51,6 +51,8 @@ pub struct RowInserter<'f> {
     words: BTreeMap<i64, String>,
     words_size: usize,
     pub parsed: ParsedNotes,
+    /// Notes that were read in several parts: they are searched for the few lines of each session.
+    pub large: HashSet<i64>,
     pub(crate) sessions: HashMap<SessionId, i64>,
     /// Last row numbers of records and notes.
     pub(crate) last: (i64, i64),
@@ -104,6 +106,7 @@ impl<'f> RowInserter<'f> {
             words: BTreeMap::new(),
             words_size: 0,
             parsed: ParsedNotes::default(),
+            large: HashSet::new(),
             sessions: HashMap::new(),
             last,
         })
@@ -138,7 +141,9 @@ impl<'f> RowInserter<'f> {
             }
             let n = self.last.1;
             lines.iter().try_for_each(|line| self.line_added(n, line))?;
-            if is_whole && self.parsed.has_room(bytes) {
+            if !is_whole {
+                self.large.insert(n);
+            } else if self.parsed.has_room(bytes) {
                 self.parsed.keep(n, lines, bytes);
             }
             Ok(())
