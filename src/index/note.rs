@@ -42,16 +42,17 @@ pub struct ParsedNotes {
 }
 
 impl ParsedNotes {
-    /// Whether a note of this size may be kept.
+    /// Whether lines of this size may be kept.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.bytes + bytes <= CACHED
     }
 
-    /// Keeps the lines of a note of this size.
-    pub fn keep(&mut self, n: i64, mut lines: Vec<ParsedLine>, bytes: usize) {
-        lines.sort_by(|a, b| a.id().cmp(b.id()));
+    /// Keeps lines of a note, of this size.
+    pub fn keep(&mut self, n: i64, lines: Vec<ParsedLine>, bytes: usize) {
         self.bytes += bytes + lines.len() * size_of::<ParsedLine>();
-        self.notes.insert(n, lines);
+        let all = self.notes.entry(n).or_default();
+        all.extend(lines);
+        all.sort_by(|a, b| a.id().cmp(b.id()));
     }
 
     /// The lines of a note, if kept.

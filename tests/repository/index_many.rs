@@ -32,7 +32,8 @@ fn note(n: usize) -> String {
     let blob = "de980441c3ab03a8c07dda1ad27b8a11f39deb1e";
     let anchor = format!(r#"[{{"path":"src/f{}.rs","lines":[2,2],"blob":"{blob}","hash":"af63df4c8601f1a5"}}]"#, n % 7);
     let text = |text: &str| format!(r#""text":"{text} {n} of lib/{}.c""#, n % 5);
-    let mut out = line(of(0), n, "finding", &format!(r#"{},"anchors":{anchor}"#, text("cache")), 120_000);
+    // so much of few sessions that not all lines are held at once
+    let mut out = line(of(0), n % 8, "finding", &format!(r#"{},"anchors":{anchor}"#, text("cache")), 180_000);
     out += &line(of(1), n, "unknown", &text("which lock"), 10);
     out += &line(of(2), n, "finding", &text("newer"), 10);
     out += &line(of(3), n, "finding", &text("newest"), 10);
@@ -72,7 +73,7 @@ fn many_and_large_notes_make_the_index_that_grows() {
     let repo = place.repo("r");
     let mut notes: Vec<String> = (0..NOTES).map(note).collect();
     notes.push(large());
-    assert!(notes.iter().map(String::len).sum::<usize>() > 36 << 20, "more than stays parsed");
+    assert!(notes.iter().map(String::len).sum::<usize>() > 50 << 20, "more than stays parsed");
     import(&repo, &notes[..1]);
     repo.json(["query"]);
     let inode = || std::fs::metadata(folder(&repo).join("index.db")).expect("an index").ino();

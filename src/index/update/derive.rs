@@ -1,6 +1,6 @@
 //! Derives the row of a session, and which of its records are closed or superseded, from its records.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rusqlite::{Connection, params};
 
@@ -15,6 +15,7 @@ use crate::index::query::{FoundRecord, by_note, of_session, read_found};
 use crate::index::schema;
 use crate::index::update::RowInserter;
 use crate::index::update::ahead::{self, NotePart};
+use empirica_notes::format::lines;
 use empirica_notes::git::Oid;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::superseded::superseded;
@@ -36,52 +37,88 @@ struct DerivedSession {
     waiting: Vec<(Id, Option<String>)>,
 }
 
-/// Sessions whose notes are read together.
+/// Most sessions whose notes are read together, and records of theirs after which none follows.
 const TOGETHER: usize = 256;
+const RECORDS: usize = 1 << 16;
+/// Fewer notes are not worth a thread.
+const FEW: usize = 256;
 
 /// A session, by row, and its records by note.
 type FoundSession = (i64, BTreeMap<i64, Vec<FoundRecord>>);
 
-/// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` for each.
+/// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` now and then.
 pub fn derive_sessions(
     inserter: &RowInserter<'_>,
     store: &Store<'_>,
     tell: &mut dyn FnMut() -> Result<(), IndexError>,
 ) -> Result<(), IndexError> {
-    let RowInserter { db, touched, parsed, large, is_new, .. } = inserter;
-    let mut rebuild = |(s, notes): FoundSession, ahead: &ParsedNotes| {
-        tell()?;
-        let lines = |n| parsed.get(n).or_else(|| ahead.get(n));
-        write(db, s, derive(inserter, s, &notes, &lines, store)?.as_ref(), *is_new)
-    };
-    let all: Vec<i64> = touched.iter().copied().collect();
-    for together in all.chunks(TOGETHER) {
-        let mut found: VecDeque<(FoundSession, usize)> = VecDeque::new();
-        let mut wanted = Wanted::default();
-        for s in together {
-            let records = of_session(db, *s)?.into_iter().filter(|found| !found.retracted).collect();
-            let notes = by_note(records);
-            if *is_new {
-                let unread = |n: &&i64| parsed.get(**n).is_none() && !large.contains(*n);
-                notes.keys().filter(unread).try_for_each(|n| wanted.add(db, *n))?;
-            }
-            found.push_back(((*s, notes), wanted.blobs.len()));
-        }
-        let mut ahead = ParsedNotes::default();
-        ahead::read(store.repo(), &wanted.blobs, &mut |NotePart { at, lines, bytes, .. }| {
-            if ahead.has_room(bytes) {
-                ahead.keep(wanted.rows[at], lines, bytes);
-            }
-            while found.front().is_some_and(|(_, needs)| *needs <= at + 1)
-                && let Some((session, _)) = found.pop_front()
-            {
-                rebuild(session, &ahead)?;
-            }
-            Ok(())
-        })?;
-        found.into_iter().try_for_each(|(session, _)| rebuild(session, &ahead))?;
+    let all: Vec<i64> = inserter.touched.iter().copied().collect();
+    let (mut left, mut together) = (all.as_slice(), TOGETHER);
+    while !left.is_empty() {
+        let now = &left[..together.min(left.len())];
+        let done = derive_together(inserter, now, store, tell)?;
+        together = if done < now.len() { (now.len() / 2).max(1) } else { (2 * together).min(TOGETHER) };
+        left = &left[done..];
     }
     Ok(())
+}
+
+/// Rebuilds sessions while there is room for their lines, but one at least; returns how many. Each of their notes is read once:
+/// others may have put lines of very many sessions into very many notes.
+fn derive_together(
+    inserter: &RowInserter<'_>,
+    sessions: &[i64],
+    store: &Store<'_>,
+    tell: &mut dyn FnMut() -> Result<(), IndexError>,
+) -> Result<usize, IndexError> {
+    let RowInserter { db, parsed, is_new, .. } = inserter;
+    let rebuild = |(s, notes): &FoundSession, ahead: &ParsedNotes| {
+        let lines = |n| parsed.get(n).or_else(|| ahead.get(n));
+        write(db, *s, derive(inserter, *s, notes, &lines, store)?.as_ref(), *is_new)
+    };
+    let mut found: Vec<(FoundSession, usize)> = Vec::new();
+    let (mut wanted, mut records) = (Wanted::default(), 0);
+    for s in sessions {
+        if records > RECORDS {
+            break;
+        }
+        let all: Vec<FoundRecord> = of_session(db, *s)?.into_iter().filter(|found| !found.retracted).collect();
+        records += all.len();
+        let notes = by_note(all);
+        notes.keys().filter(|n| parsed.get(**n).is_none()).try_for_each(|n| wanted.add(db, *n))?;
+        found.push(((*s, notes), wanted.blobs.len()));
+    }
+    let ids: HashSet<&str> =
+        found.iter().flat_map(|((_, notes), _)| notes.values().flatten().map(|one| one.id.as_str())).collect();
+    let wants = |line: &[u8]| lines::id(line).is_some_and(|id| ids.contains(id));
+    let (mut done, mut ahead, mut is_full) = (0, ParsedNotes::default(), false);
+    let aside = *is_new || wanted.blobs.len() >= FEW;
+    let reading =
+        ahead::read(store.repo(), &wanted.blobs, aside, &wants, &mut |NotePart { at, lines, bytes, .. }| {
+            tell()?;
+            // the note before is complete
+            while let Some((session, _)) = found.get(done).filter(|(_, needs)| *needs <= at) {
+                rebuild(session, &ahead)?;
+                done += 1;
+            }
+            if !ahead.has_room(bytes) {
+                is_full = true;
+                return Err(IndexError::Lost);
+            }
+            ahead.keep(wanted.rows[at], lines, bytes);
+            Ok(())
+        });
+    match reading {
+        Err(_) if is_full => ahead = ParsedNotes::default(),
+        read => read?,
+    }
+    let most = if is_full { 1 } else { found.len() };
+    while done < most {
+        tell()?;
+        rebuild(&found[done].0, &ahead)?;
+        done += 1;
+    }
+    Ok(done)
 }
 
 /// Notes to read, in the order in which sessions need them.

@@ -5,7 +5,7 @@ pub mod derive;
 pub mod rows;
 pub mod wanted;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
@@ -51,8 +51,6 @@ pub struct RowInserter<'f> {
     words: BTreeMap<i64, String>,
     words_size: usize,
     pub parsed: ParsedNotes,
-    /// Notes that were read in several parts: they are searched for the few lines of each session.
-    pub large: HashSet<i64>,
     pub(crate) sessions: HashMap<SessionId, i64>,
     /// Last row numbers of records and notes.
     pub(crate) last: (i64, i64),
@@ -106,7 +104,6 @@ impl<'f> RowInserter<'f> {
             words: BTreeMap::new(),
             words_size: 0,
             parsed: ParsedNotes::default(),
-            large: HashSet::new(),
             sessions: HashMap::new(),
             last,
         })
@@ -129,7 +126,7 @@ impl<'f> RowInserter<'f> {
         });
         let blobs: Vec<Oid> = all.iter().map(|(.., blob)| *blob).collect();
         let before = self.last.1;
-        ahead::read(repo, &blobs, &mut |NotePart { at, lines, bytes, is_whole, is_there }| {
+        ahead::read(repo, &blobs, true, &|_| true, &mut |NotePart { at, lines, bytes, is_whole, is_there }| {
             let (namespace, target, blob) = all[at];
             if at as i64 == self.last.1 - before {
                 self.note(namespace, target, &Content::Blob(blob), false)?;
@@ -141,9 +138,7 @@ impl<'f> RowInserter<'f> {
             }
             let n = self.last.1;
             lines.iter().try_for_each(|line| self.line_added(n, line))?;
-            if !is_whole {
-                self.large.insert(n);
-            } else if self.parsed.has_room(bytes) {
+            if is_whole && self.parsed.has_room(bytes) {
                 self.parsed.keep(n, lines, bytes);
             }
             Ok(())
