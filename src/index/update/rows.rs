@@ -1,6 +1,8 @@
 //! Records into rows.
 
-use rusqlite::{OptionalExtension, params};
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, Row, params};
 
 use crate::fold::urgency::urgency;
 use crate::index::connection::select;
@@ -69,14 +71,24 @@ impl RowInserter<'_> {
         Ok(())
     }
 
-    /// Reindexes the records whose retraction was added or removed. The newest come first, as a retract counts unless a newer one
-    /// retracts it.
+    /// Reindexes the records whose retraction was added or removed. Of retracts, the newest come first, as one counts unless a newer
+    /// one retracts it; then the others, note by note.
     pub(crate) fn settle_retracted(&mut self) -> Result<(), IndexError> {
+        let mut others: BTreeSet<(i64, Id)> = BTreeSet::new();
         while let Some(id) = self.unsettled.pop_last() {
+            let find = "SELECT r, note, kind LIKE '%retract' FROM record WHERE id = ?";
+            let place = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            match select(self.db, find, [schema::id(&id)], place)?.pop() {
+                Some((r, _, true)) => self.reindex(r, &id)?,
+                Some((_, note, false)) => drop(others.insert((note, id.clone()))),
+                None => {}
+            }
+            self.restated.insert(id);
+        }
+        for (_, id) in others {
             if let Some((r, _)) = self.record(&id)? {
                 self.reindex(r, &id)?;
             }
-            self.restated.insert(id);
         }
         Ok(())
     }
