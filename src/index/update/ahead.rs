@@ -115,6 +115,11 @@ fn batches<E>(
                 size = 0;
             }
         }
+        // who waits for a few of its lines may have no time for another such note
+        if text.len() >= BATCH {
+            give(std::mem::take(&mut batch))?;
+            size = 0;
+        }
     }
     give(batch)
 }

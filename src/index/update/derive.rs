@@ -46,7 +46,7 @@ const FEW: usize = 256;
 /// A session, by row, and its records by note.
 type FoundSession = (i64, BTreeMap<i64, Vec<FoundRecord>>);
 
-/// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` now and then.
+/// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` for each, and for each note that it reads.
 pub fn derive_sessions(
     inserter: &RowInserter<'_>,
     store: &Store<'_>,
@@ -98,6 +98,7 @@ fn derive_together(
             tell()?;
             // the note before is complete
             while let Some((session, _)) = found.get(done).filter(|(_, needs)| *needs <= at) {
+                tell()?;
                 rebuild(session, &ahead)?;
                 done += 1;
             }
