@@ -115,7 +115,7 @@ fn batches<E>(
                 size = 0;
             }
         }
-        // who waits for a few of its lines may have no time for another such note
+        // the caller checks its time limit with each batch: a large note of which few lines are wanted must not delay that
         if text.len() >= BATCH {
             give(std::mem::take(&mut batch))?;
             size = 0;
