@@ -276,7 +276,7 @@ impl IndexUpdate<'_> {
             }
         }
         inserter.extra(self.wanted.extra(self.store)?)?;
-        inserter.settle()?;
+        inserter.settle(&mut tell)?;
         inserter.correct_words()?;
         derive::derive_sessions(&inserter, self.store, &mut tell)?;
         if is_new {

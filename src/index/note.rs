@@ -47,6 +47,11 @@ impl ParsedNotes {
         self.bytes + bytes <= CACHED
     }
 
+    /// Whether four times as many could be kept.
+    pub fn is_small(&self) -> bool {
+        4 * self.bytes <= CACHED
+    }
+
     /// Keeps lines of a note, of this size.
     pub fn keep(&mut self, n: i64, lines: Vec<ParsedLine>, bytes: usize) {
         self.bytes += bytes + lines.len() * size_of::<ParsedLine>();

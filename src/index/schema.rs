@@ -5,7 +5,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 36;
+pub const LAYOUT: u32 = 37;
 
 /// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";
@@ -23,7 +23,8 @@ pub const IS_GONE: &str = "(o.kind < 'a' OR o.superseded = 1)";
 /// `anchor` has the anchors of claims, their own and those of confirmations, so that places are compared without reading notes, and the
 /// urgency of a claim with its own; `anchored` has their files, which are few beside them;
 /// `mention` has the paths in the texts of claims. `replaced` has the claims that others replace, by the retracts in force, `disputed` those that several
-/// replace; `quotes` has those in handoffs and digests.
+/// replace; `taken` has the goals that sessions took, by the records in force that say so, of which the last counts; `quotes` has the claims in
+/// handoffs and digests.
 ///
 /// `handoff_reports` and its two indexes have the filters of handoffs (`works`: it hands over work; `waits_for`: its receiver, until
 /// a session owns it or another supersedes it); the other values are read from the note itself.
@@ -47,6 +48,8 @@ CREATE TABLE replaced(id BLOB, by BLOB, r INTEGER, PRIMARY KEY(id, by, r)) WITHO
 CREATE INDEX replaced_r ON replaced(r);
 CREATE INDEX replaced_by ON replaced(by);
 CREATE TABLE disputed(id BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE taken(id BLOB, by BLOB, r INTEGER, PRIMARY KEY(id, by)) WITHOUT ROWID;
+CREATE INDEX taken_r ON taken(r);
 CREATE TABLE quotes(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
 CREATE INDEX quotes_r ON quotes(r);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;

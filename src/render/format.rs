@@ -138,11 +138,15 @@ pub fn until(until: &str, is_over: bool) -> String {
     }
 }
 
-/// The claims that a claim disagrees with; `None` without any.
+/// The claims that a claim disagrees with, the first by name; `None` without any.
 pub fn disagreement(rivals: &[Id]) -> Option<String> {
-    let names: Vec<&str> = rivals.iter().map(Id::short).collect();
+    let mut names: Vec<&str> = rivals.iter().take(RIVALS).map(Id::short).collect();
+    names.extend((rivals.len() > RIVALS).then_some("others"));
     (!names.is_empty()).then(|| format!("disagrees with {}", names.join(" and ")))
 }
+
+/// The most claims that are named.
+const RIVALS: usize = 5;
 
 /// Who signed a record; `None` if no good signature vouches for it.
 pub fn signed_by(signer: Option<&String>) -> Option<String> {

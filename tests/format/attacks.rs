@@ -420,6 +420,44 @@ fn sessions_of_any_number_of_agents_are_counted_and_the_newest_shown() {
 }
 
 #[test]
+fn what_any_number_of_sessions_say_about_one_record_counts() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let number: u64 = if is_long() { 20_000 } else { 300 };
+    let [question, goal, step, claim, handed] = [1, 2, 3, 4, 5].map(id);
+    let of_us = |kind: &str, id: &str, rest: Value| record(id, kind, &rest);
+    let (mut journal, mut handoffs) = (Vec::new(), Vec::new());
+    journal.push(of_us("unknown", &question, json!({"text": "theirs"})));
+    journal.push(of_us("goal", &goal, json!({"text": "theirs"})));
+    journal.push(of_us("subtask", &step, json!({"of": goal, "text": "theirs"})));
+    journal.push(of_us("finding", &claim, json!({"text": "theirs"})));
+    handoffs.push(of_us("handoff", &handed, handoff(&json!({"task_id": "T", "to": "mal"}))));
+    for at in 0..number {
+        let session = format!("22222222-2222-4333-8444-{at:012}");
+        let own = |kind: u64| id(kind * 1_000_000 + at);
+        let say = |list: &mut Vec<String>, kind: u64, name: &str, mut rest: Value| {
+            rest["session"] = session.clone().into();
+            list.push(record(&own(kind), name, &rest));
+        };
+        say(&mut journal, 1, "resolve", json!({"of": question, "text": "theirs"}));
+        say(&mut journal, 2, "goal_take", json!({"from": SESSION, "of": [goal]}));
+        say(&mut journal, 3, "goal_done", json!({"of": step}));
+        say(&mut journal, 4, "confirm", json!({"of": claim}));
+        say(&mut journal, 5, "retract", json!({"of": [claim], "why": "w", "by": own(6)}));
+        say(&mut journal, 6, "finding", json!({"text": "theirs"}));
+        let other = id(7_000_000 + at.saturating_sub(1));
+        say(&mut handoffs, 7, "accept", json!({"of": handed, "takes_over": other, "questions": ["q"]}));
+        say(&mut handoffs, 8, "answer", json!({"of": own(7), "question": 0, "text": "theirs"}));
+    }
+    team.say(JOURNAL, &journal);
+    team.say(HANDOFFS, &handoffs);
+    team.survives(0);
+    let shown = team.ours.json(["goal", "show", &goal])["goal"].clone();
+    let last = format!("22222222-2222-4333-8444-{:012}", number - 1);
+    assert_eq!((&shown["session_id"], &shown["progress"]), (&last.into(), &"1/1 subtasks".into()));
+}
+
+#[test]
 fn numbers_and_times_beyond_all_bounds_are_data() {
     let place = Sandbox::new();
     let team = Team::new(&place);

@@ -48,6 +48,7 @@ pub fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         ("replaced", "SELECT hex(o.id), hex(p.id), hex(p.by) FROM replaced p JOIN record o USING(r)"),
         ("disputed", "SELECT hex(id) FROM disputed"),
         ("mentions", "SELECT hex(o.id), path FROM mention JOIN record o USING(r)"),
+        ("taken", "SELECT hex(id), hex(by) FROM taken"),
         ("quotes", "SELECT hex(o.id), hex(q.id) FROM quotes q JOIN record o USING(r)"),
         ("memory", "SELECT hex(o.id), word FROM memory JOIN record o USING(r)"),
         ("paths", "SELECT hex(o.id), path FROM path JOIN record o USING(r)"),

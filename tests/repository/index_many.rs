@@ -67,6 +67,48 @@ fn import(repo: &Repo<'_>, notes: &[String]) {
     fed(git, stream.as_bytes()).ok();
 }
 
+/// Sessions of others that say something about one record each.
+const OTHERS: usize = 1200;
+
+/// A note on what many sessions refer to: a question, and a goal with a step. Of what they say, each note has versions of its own.
+fn referring(version: usize) -> String {
+    let [question, goal, step] = [0, 1, 2].map(|at| id(3 << 20 | at));
+    let mut out = line(3 << 20, 0, "unknown", r#""text":"which lock""#, 10);
+    out += &line(3 << 20 | 1, 0, "goal", r#""text":"find the lock""#, 10);
+    out += &line(3 << 20 | 2, 0, "subtask", &format!(r#""of":"{goal}","text":"look""#), 10);
+    for n in 0..OTHERS {
+        let (at, session) = ((4 << 20) | (4 * n), 100 + n);
+        out += &line(at, session, "resolve", &format!(r#""of":"{question}","text":"the lock {n}""#), 10 + version);
+        let from = "00000000-2222-4333-8444-555555555555";
+        out += &line(at + 1, session, "goal_take", &format!(r#""from":"{from}","of":["{goal}"]"#), 10 + version);
+        out += &line(at + 2, session, "goal_done", &format!(r#""of":"{step}""#), 10 + version);
+    }
+    out
+}
+
+#[test]
+fn what_very_many_sessions_refer_to_in_many_versions_is_the_same_grown_and_made() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    let notes: Vec<String> = (0..12).map(referring).collect();
+    let half = |note: &String| note.split_inclusive('\n').take(3 + 3 * OTHERS / 2).collect::<String>();
+    import(&repo, &notes[..2].iter().map(half).collect::<Vec<_>>());
+    let owner = || repo.json(["goal", "show", &id(3 << 20 | 1)])["goal"].clone();
+    let last = |of: usize| format!("{:08x}-2222-4333-8444-555555555555", 99 + of);
+    assert_eq!(owner()["session_id"], last(OTHERS / 2));
+    import(&repo, &notes);
+    assert_equals_rebuilt(&repo, "more sessions and versions");
+    assert_eq!((&owner()["session_id"], &owner()["progress"]), (&last(OTHERS).into(), &"1/1 subtasks".into()));
+    let index = content(&folder(&repo).join("index.db"));
+    assert_eq!((index["records"].len(), index["standing"].len()), (3 + 3 * OTHERS, 12 * (3 + 3 * OTHERS)));
+    let shown = repo.json(["show", &id(4 << 20)]);
+    assert_eq!(shown["other_versions"].as_array().map(Vec::len), Some(11), "{shown}");
+    import(&repo, &notes[..1].iter().map(half).collect::<Vec<_>>());
+    forget(&repo);
+    assert_equals_rebuilt(&repo, "fewer");
+    assert_eq!(owner()["session_id"], last(OTHERS / 2));
+}
+
 #[test]
 fn many_and_large_notes_make_the_index_that_grows() {
     let place = Sandbox::new();

@@ -178,6 +178,8 @@ pub struct Anchors<'c> {
     /// The present path of a file that is no longer there, `None` if it was not renamed; missing if that is not known.
     renamed: BTreeMap<String, Option<String>>,
     sought: BTreeSet<String>,
+    /// The claims that may disagree with others; `None` until they are needed.
+    replacing: Option<BTreeSet<Id>>,
     /// How many lines may still be looked at.
     left: usize,
     /// How long renames are looked for.
@@ -191,7 +193,7 @@ impl<'c> Anchors<'c> {
         let present = PresentFiles::new(context.repo, context.store.head().tree);
         let (left, patience) = if context.store.is_in_hook() { BRIEF } else { WHOLE };
         let (renamed, sought) = (BTreeMap::new(), BTreeSet::new());
-        Anchors { context, present, renamed, sought, left, patience, is_unasked: false }
+        Anchors { context, present, renamed, sought, replacing: None, left, patience, is_unasked: false }
     }
 
     /// The same within the limits of a hook.
@@ -240,7 +242,11 @@ impl<'c> Anchors<'c> {
     /// Those of these claims whose code is not as it was, with their places, and those that disagree with others, with these.
     pub fn differing<'i>(&mut self, ids: impl IntoIterator<Item = &'i Id>) -> Result<(States, Rivals)> {
         let (ids, index) = (ids.into_iter().collect::<Vec<_>>(), self.context.index()?);
-        let (replacing, mut rivals) = (index.replacing()?, Rivals::new());
+        let replacing = match &mut self.replacing {
+            Some(known) => known,
+            unknown => unknown.insert(index.replacing()?),
+        };
+        let mut rivals = Rivals::new();
         for id in ids.iter().filter(|id| replacing.contains(id)) {
             rivals.insert((*id).clone(), index.rivals(id)?);
         }

@@ -18,12 +18,15 @@ impl<'r> Claim<'r> {
         self.envelope.session.as_ref()
     }
 
-    /// Whether it ends the claims that its session made before, and at which other claim, if that is known.
-    fn gives_up(&self, all: &[Claim<'r>]) -> bool {
-        let named = |id: &Id| all.iter().find(|other| other.envelope.id == *id);
-        let yields = self.accept.yields_to.as_ref().and_then(named);
+    /// Whether it ends the claims that its session made before: it gives the handoff back, or leaves it to a known claim of another session.
+    fn gives_up(&self, by_id: &HashMap<&Id, Claim<'r>>) -> bool {
+        let yields = self.accept.yields_to.as_ref().and_then(|id| by_id.get(id));
         self.accept.released || yields.is_some_and(|other| other.session() != self.session())
     }
+}
+
+fn by_id<'r>(all: &[Claim<'r>]) -> HashMap<&'r Id, Claim<'r>> {
+    all.iter().map(|claim| (&claim.envelope.id, *claim)).collect()
 }
 
 /// Who has a handoff. The same for any order of the records, in every clone.
@@ -172,26 +175,31 @@ impl<'r> Groups<'r> {
 }
 
 impl<'r> Group<'r> {
-    /// Whom the handoff is for, at a record or now: an escalated one goes on when a person resolved it.
-    fn to(&self, at: Option<&Id>) -> Option<&'r str> {
+    /// The first resolution of an escalated one.
+    fn resolved(&self) -> Option<&'r Id> {
+        let resolutions = self.accepts.iter().filter(|claim| claim.accept.resolution.is_some());
+        resolutions.map(|claim| &claim.envelope.id).min()
+    }
+
+    /// Whom the handoff is for: an escalated one goes on when a person resolved it.
+    fn to(&self, is_resolved: bool) -> Option<&'r str> {
         let (_, newest) = self.handoffs.last()?;
-        let is_resolved = self
-            .accepts
-            .iter()
-            .any(|claim| claim.accept.resolution.is_some() && at.is_none_or(|at| claim.envelope.id <= *at));
         match &newest.route {
             Some(route) if route.escalated && is_resolved => route.then.as_deref(),
             _ => newest.to.as_deref(),
         }
     }
 
+    /// In a time that grows with the number of acknowledgements, of which others may store very many.
     fn claims(&self) -> Claims<'r> {
         let owners: BTreeSet<&SessionId> =
             self.handoffs.iter().filter_map(|(envelope, _)| envelope.session.as_ref()).collect();
-        let (to, first_version) = (self.to(None), self.handoffs.first().map(|(envelope, _)| &envelope.id));
+        let first_version = self.handoffs.first().map(|(envelope, _)| &envelope.id);
+        let resolved = self.resolved();
+        let to = self.to(resolved.is_some());
         let is_claim = |claim: &Claim<'r>| {
             let Claim { envelope, accept } = claim;
-            let then = self.to(Some(&envelope.id));
+            let then = self.to(resolved.is_some_and(|resolved| *resolved <= envelope.id));
             let is_receiver = then.is_none_or(|to| to == envelope.ai) || accept.takes_over.is_some();
             accept.resolution.is_none()
                 // nobody can accept what is not yet there
@@ -204,10 +212,10 @@ impl<'r> Group<'r> {
         all.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
         let everyone = all.clone();
         // what a session said before it gave up does not count, unless all yielded to each other
-        let given_up: Vec<Claim<'r>> = all.iter().filter(|claim| claim.gives_up(&everyone)).copied().collect();
-        let is_void = |claim: &Claim<'r>| {
-            given_up.iter().any(|last| last.session() == claim.session() && last.envelope.id >= claim.envelope.id)
-        };
+        let known = by_id(&everyone);
+        let gave_up = everyone.iter().filter(|claim| claim.gives_up(&known));
+        let gave_up: HashMap<_, _> = gave_up.map(|claim| (claim.session(), &claim.envelope.id)).collect();
+        let is_void = |claim: &Claim<'r>| gave_up.get(&claim.session()).is_some_and(|last| **last >= claim.envelope.id);
         let lost = lost_to_released(&everyone);
         let has_released = |claim: &Claim<'r>| {
             let ends = claim.session().and_then(|session| lost.get(session));
@@ -217,72 +225,61 @@ impl<'r> Group<'r> {
         if all.iter().any(|claim| !is_void(claim)) {
             all.retain(|claim| !is_void(claim));
         }
-        let is_first = |claim: &&Claim<'r>| {
-            claim.accept.takes_over.as_ref().is_none_or(|of| all.iter().all(|other| other.envelope.id != *of))
-        };
-        let Some(mut owner) = all.iter().find(is_first).or(all.first()).copied() else {
+        let left = by_id(&all);
+        let taken_from = |claim: &Claim<'r>| claim.accept.takes_over.as_ref().and_then(|of| left.get(of));
+        let Some(first) = all.iter().find(|claim| taken_from(claim).is_none()).or(all.first()).copied() else {
             return Claims { to, ..Claims::default() };
         };
-        let mut line: Vec<Claim<'r>> = vec![owner];
-        loop {
-            // of those who take it over from the owner, the first; each once
-            let takes_it = |claim: &&Claim<'r>| {
-                let of = claim.accept.takes_over.as_ref();
-                let named = of.and_then(|of| all.iter().find(|other| other.envelope.id == *of));
-                named.is_some_and(|named| named.session() == owner.session()) && !line.contains(*claim)
-            };
-            let Some(next) = all.iter().find(takes_it).copied() else { break };
-            owner = next;
-            line.push(next);
+        // by the session from which they take it over, the first last
+        let mut takers: HashMap<Option<&SessionId>, Vec<Claim<'r>>> = HashMap::new();
+        for claim in all.iter().rev().filter(|claim| claim.envelope.id != first.envelope.id) {
+            if let Some(from) = taken_from(claim) {
+                takers.entry(from.session()).or_default().push(*claim);
+            }
         }
-        let first = line.first().copied();
-        let line: BTreeSet<&SessionId> = line.iter().filter_map(Claim::session).collect();
+        let (mut owner, mut line) = (first, BTreeSet::from([first.session()]));
+        while let Some(next) = takers.get_mut(&owner.session()).and_then(Vec::pop) {
+            owner = next;
+            line.insert(next.session());
+        }
         let mut rivals: Vec<Claim<'r>> = Vec::new();
         for claim in everyone.iter().filter(|claim| !has_released(claim)) {
-            let is_new = rivals.iter().all(|other| other.session() != claim.session());
-            if is_new && claim.session().is_some_and(|session| !line.contains(session)) {
+            // the first of each session
+            if line.insert(claim.session()) {
                 rivals.push(*claim);
             }
         }
-        Claims { to, owner: Some(owner), first, rivals }
+        Claims { to, owner: Some(owner), first: Some(first), rivals }
     }
 }
 
 /// The sessions that released the handoff or had lost it to one that did, each with the last record up to which its claims are void.
 fn lost_to_released<'r>(all: &[Claim<'r>]) -> HashMap<&'r SessionId, &'r Id> {
-    let mut lost: HashMap<&SessionId, &Id> = HashMap::new();
-    fn add<'r>(session: &'r SessionId, id: &'r Id, lost: &mut HashMap<&'r SessionId, &'r Id>) -> bool {
-        let is_later = lost.get(session).is_none_or(|end| *end < id);
-        if is_later {
-            lost.insert(session, id);
-        }
-        is_later
-    }
-    for claim in all.iter().filter(|claim| claim.accept.released) {
-        if let Some(session) = claim.session() {
-            add(session, &claim.envelope.id, &mut lost);
-        }
-    }
-    let by_id: HashMap<&Id, &Claim<'r>> = all.iter().map(|claim| (&claim.envelope.id, claim)).collect();
-    // the session that lost it, the one that got it, the latter's claim, and the record up to which the former's claims are void
-    let left = all.iter().filter_map(|claim| {
-        let (own, id) = (claim.session()?, &claim.envelope.id);
-        let other = |of: &Id| by_id.get(of).filter(|other| other.session().is_some_and(|other| other != own)).copied();
-        let to = claim.accept.yields_to.as_ref().and_then(other);
-        let from = claim.accept.takes_over.as_ref().and_then(other);
+    let known = by_id(all);
+    // by the session that got it: the claim by which it did, the session that lost it, and the record up to which the latter's claims are void
+    let mut got: HashMap<&SessionId, Vec<(&Id, &SessionId, &Id)>> = HashMap::new();
+    let mut released: Vec<(&SessionId, &Id)> = Vec::new();
+    for Claim { envelope, accept } in all {
+        let (Some(own), id) = (envelope.session.as_ref(), &envelope.id) else { continue };
+        released.extend(accept.released.then_some((own, id)));
+        let other =
+            |of: &Id| Some((known.get(of)?.session().filter(|other| *other != own)?, &known.get(of)?.envelope.id));
+        let to = accept.yields_to.as_ref().and_then(other);
+        let from = accept.takes_over.as_ref().and_then(other);
         match (to, from) {
-            (Some(to), _) => Some((own, to.session()?, &to.envelope.id, id)),
-            (None, Some(from)) => Some((from.session()?, own, id, id)),
-            (None, None) => None,
+            (Some((to, by)), _) => got.entry(to).or_default().push((by, own, id)),
+            (None, Some((from, _))) => got.entry(own).or_default().push((id, from, id)),
+            (None, None) => {}
         }
-    });
-    let left: Vec<(&SessionId, &SessionId, &Id, &Id)> = left.collect();
-    let mut is_new = true;
-    while is_new {
-        is_new = false;
-        for (loser, winner, by, until) in &left {
-            let is_over = lost.get(winner).is_some_and(|end| by <= end);
-            is_new |= is_over && add(loser, until, &mut lost);
+    }
+    got.values_mut().for_each(|got| got.sort_by(|a, b| b.cmp(a)));
+    let mut lost: HashMap<&SessionId, &Id> = HashMap::new();
+    while let Some((session, until)) = released.pop() {
+        let end = lost.entry(session).or_insert(until);
+        *end = until.max(*end);
+        let end = *end;
+        while let Some((_, loser, until)) = got.get_mut(session).and_then(|got| got.pop_if(|(by, ..)| *by <= end)) {
+            released.push((loser, until));
         }
     }
     lost

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::index::connection::Index;
-use crate::index::query::versions;
+use crate::index::query::versions::versions;
 use crate::index::schema;
 use crate::index::texts::Texts;
 use empirica_notes::error::{Result, empirica};
@@ -18,14 +18,13 @@ const WARNINGS: usize = 5;
 impl Index<'_> {
     /// A record's other versions, which do not count; none of a record that is stored in one.
     pub fn other_versions(&self, id: &Id) -> Result<Vec<Record>> {
-        let find = "SELECT r FROM record WHERE id = ? AND doubled = 1";
-        let Some(r) = self.select(find, [schema::id(id)], |row| row.get::<_, i64>(0))?.pop() else {
+        if self.select("SELECT 1 FROM record WHERE id = ? AND doubled = 1", [schema::id(id)], |_| Ok(()))?.is_empty() {
             return Ok(Vec::new());
-        };
+        }
         let texts = Texts::sharing(self.store.repo(), &self.opened.texts);
-        let lines: BTreeSet<Vec<u8>> =
-            self.checked(versions(&self.opened.db, &texts, r, id))?.into_iter().map(|(line, _)| line).collect();
-        Ok(lines.iter().rev().skip(1).filter_map(|line| format::record::decode(line)).collect())
+        let all = self.checked(versions(&self.opened.db, &texts, std::slice::from_ref(id)))?;
+        let decoded = all.iter().flatten().filter_map(|(line, _)| format::record::decode(line));
+        Ok(decoded.rev().skip(1).collect())
     }
 
     /// A warning for each record stored in two different versions, oldest first; for many, of their number.

@@ -8,6 +8,7 @@ pub mod rare_words;
 pub mod search;
 pub mod sessions;
 pub mod totals;
+pub mod versions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -24,16 +25,20 @@ use empirica_notes::git::Oid;
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{RecordEntry, Scan};
 
-/// The records of a session, those they refer to, those that refer to either, and those that refer to steps of its
-/// goals: a record that completes a step may not name the owner of the goal. CROSS JOIN fixes the order, whatever the
+/// The records of a session and those that concern it; what its own refer to, and what refers to them; of a goal that it took, what refers
+/// to that if the session still has it, else the last to take it. With what refers to steps of its goals: a record that completes one may not name
+/// their owner. What else refers to a record of another session does not count: thousands may. CROSS JOIN fixes the order, whatever the
 /// planner estimates: the session's own records come first and are few.
-const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?1 UNION SELECT r FROM concerns WHERE s = ?1), \
+const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?1), \
+    last(id, r) AS (SELECT t.id, (SELECT l.r FROM taken l WHERE l.id = t.id ORDER BY l.by DESC LIMIT 1) \
+    FROM own CROSS JOIN taken t ON t.r = own.r), \
     about(id) AS (SELECT o.id FROM own CROSS JOIN record o ON o.r = own.r UNION \
-    SELECT x.id FROM own CROSS JOIN names x ON x.r = own.r), \
-    near(r) AS (SELECT o.r FROM about CROSS JOIN record o ON o.id = about.id UNION \
-    SELECT x.r FROM about CROSS JOIN names x ON x.id = about.id), \
-    step(id) AS (SELECT o.id FROM near CROSS JOIN record o ON o.r = near.r WHERE o.kind = 'subtask') \
-    SELECT r FROM near UNION SELECT x.r FROM step CROSS JOIN names x ON x.id = step.id)";
+    SELECT last.id FROM last CROSS JOIN own ON own.r = last.r), \
+    naming(r) AS (SELECT x.r FROM about CROSS JOIN names x ON x.id = about.id), \
+    step(id) AS (SELECT o.id FROM naming CROSS JOIN record o ON o.r = naming.r WHERE o.kind = 'subtask') \
+    SELECT r FROM own UNION SELECT r FROM concerns WHERE s = ?1 UNION SELECT r FROM naming UNION SELECT r FROM last UNION \
+    SELECT o.r FROM own CROSS JOIN names x ON x.r = own.r CROSS JOIN record o ON o.id = x.id UNION \
+    SELECT x.r FROM step CROSS JOIN names x ON x.id = step.id)";
 
 /// The kinds of claims and sources in force.
 const CLAIMS: &str = "('finding', 'unknown', 'dead_end', 'mistake', 'decision', 'source')";
@@ -187,6 +192,8 @@ fn has_kind(db: &Connection, kind: &str) -> Result<bool, IndexError> {
 
 /// Most replacements of a claim that are followed.
 const REPLACEMENTS: usize = 256;
+/// Most of them that are followed in each direction to find those that a claim disagrees with.
+const RIVALS: usize = 64;
 
 /// The claims in force that replace one that is not, perhaps in several steps.
 fn successors_of(db: &Connection, texts: &Texts<'_>, id: &Id) -> Result<Vec<Record>, IndexError> {
@@ -206,17 +213,6 @@ fn gone_of(db: &Connection, ids: &BTreeSet<Id>) -> Result<BTreeSet<Id>, IndexErr
         if !select(db, &find, [schema::id(id)], |_| Ok(()))?.is_empty() {
             out.insert(id.clone());
         }
-    }
-    Ok(out)
-}
-
-/// The lines of a record that can be decoded, each with a note that has it.
-pub fn versions(db: &Connection, texts: &Texts<'_>, r: i64, id: &Id) -> Result<Vec<(Vec<u8>, i64)>, IndexError> {
-    let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM attached WHERE r = ?1";
-    let mut out = Vec::new();
-    for n in select(db, find, [r], |row| row.get(0))? {
-        let lines = texts.lines(db, n, id)?.into_iter();
-        out.extend(lines.filter(|line| format::record::decode(line).is_some()).map(|line| (line, n)));
     }
     Ok(out)
 }
@@ -301,7 +297,7 @@ impl Index<'_> {
         self.read(all)
     }
 
-    /// The records of a session, those they refer to, and those that refer to either.
+    /// The records that the state of a session is derived from: its own, what they refer to, and what refers to them.
     pub fn session(&self, id: &SessionId) -> Result<Scan> {
         match self.select("SELECT s FROM session WHERE id = ?", [schema::session(id)], |row| row.get(0))?.pop() {
             Some(s) => self.read(self.checked(of_session(&self.opened.db, s))?),
@@ -390,11 +386,13 @@ impl Index<'_> {
         Ok(all.into_iter().collect())
     }
 
-    /// The other claims in force that replace what a claim in force replaces, or what that replaced.
+    /// The other claims in force that replace what a claim in force replaces, or what that replaced; of very many, some.
     pub fn rivals(&self, id: &Id) -> Result<Vec<Id>> {
         let find = format!(
-            "WITH RECURSIVE older(id) AS (SELECT p.id FROM record o CROSS JOIN replaced p ON p.by = o.id WHERE o.id = ?1 AND {0} UNION SELECT p.id FROM older CROSS JOIN replaced p ON p.by = older.id), \
-                    newer(id) AS (SELECT p.by FROM older CROSS JOIN replaced p ON p.id = older.id UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id) \
+            "WITH RECURSIVE older(id) AS (SELECT p.id FROM record o CROSS JOIN replaced p ON p.by = o.id WHERE o.id = ?1 AND {0} \
+                    UNION SELECT p.id FROM older CROSS JOIN replaced p ON p.by = older.id LIMIT {RIVALS}), \
+                    newer(id) AS (SELECT p.by FROM older CROSS JOIN replaced p ON p.id = older.id \
+                    UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id LIMIT {RIVALS}) \
                     SELECT o.id FROM newer CROSS JOIN record o ON o.id = newer.id WHERE {0} AND o.id <> ?1 ORDER BY o.id",
             schema::IN_FORCE
         );

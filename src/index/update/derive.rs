@@ -37,11 +37,18 @@ struct DerivedSession {
     waiting: Vec<(Id, Option<String>)>,
 }
 
-/// Most sessions whose notes are read together, and records of theirs after which none follows.
+/// Sessions whose notes are read together at first, and records of theirs after which none follows.
 const TOGETHER: usize = 256;
 const RECORDS: usize = 1 << 16;
 /// Fewer notes are not worth a thread.
 const FEW: usize = 256;
+
+/// Room for more lines.
+enum Room {
+    Full,
+    Enough,
+    Much,
+}
 
 /// A session, by row, and its records by note.
 type FoundSession = (i64, BTreeMap<i64, Vec<FoundRecord>>);
@@ -56,21 +63,25 @@ pub fn derive_sessions(
     let (mut left, mut together) = (all.as_slice(), TOGETHER);
     while !left.is_empty() {
         let now = &left[..together.min(left.len())];
-        let done = derive_together(inserter, now, store, tell)?;
-        together = if done < now.len() { (now.len() / 2).max(1) } else { (2 * together).min(TOGETHER) };
+        let (done, room) = derive_together(inserter, now, store, tell)?;
+        together = match room {
+            Room::Full => (now.len() / 2).max(1),
+            Room::Enough => together,
+            Room::Much => 2 * together,
+        };
         left = &left[done..];
     }
     Ok(())
 }
 
-/// Rebuilds sessions while there is room for their lines, but one at least; returns how many. Each of their notes is read once:
-/// others may have put lines of very many sessions into very many notes.
+/// Rebuilds sessions while there is room for their lines, but one at least; returns how many, and what room is left. Each of their
+/// notes is read once: others may have put lines of very many sessions into very many notes, or into a large one.
 fn derive_together(
     inserter: &RowInserter<'_>,
     sessions: &[i64],
     store: &Store<'_>,
     tell: &mut dyn FnMut() -> Result<(), IndexError>,
-) -> Result<usize, IndexError> {
+) -> Result<(usize, Room), IndexError> {
     let RowInserter { db, parsed, is_new, .. } = inserter;
     let rebuild = |(s, notes): &FoundSession, ahead: &ParsedNotes| {
         let lines = |n| parsed.get(n).or_else(|| ahead.get(n));
@@ -119,7 +130,12 @@ fn derive_together(
         rebuild(&found[done].0, &ahead)?;
         done += 1;
     }
-    Ok(done)
+    let room = match is_full {
+        true => Room::Full,
+        false if ahead.is_small() => Room::Much,
+        false => Room::Enough,
+    };
+    Ok((done, room))
 }
 
 /// Notes to read, in the order in which sessions need them.

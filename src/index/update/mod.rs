@@ -13,8 +13,8 @@ use rusqlite::{Connection, params};
 use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::{ParsedLine, ParsedNotes};
-use crate::index::query;
 use crate::index::query::corrected;
+use crate::index::query::versions::{Versions, versions};
 use crate::index::schema;
 use crate::index::searchable;
 use crate::index::texts::Texts;
@@ -46,6 +46,8 @@ pub struct RowInserter<'f> {
     pub(crate) restated: BTreeSet<Id>,
     /// Those of them that are not yet reindexed.
     pub(crate) unsettled: BTreeSet<Id>,
+    /// Records to reindex, as notes no longer have the lines that they had, or have other versions.
+    stale: BTreeSet<Id>,
     pub(crate) quoting: BTreeSet<i64>,
     /// Words to be inserted, by row, and their bytes.
     words: BTreeMap<i64, String>,
@@ -63,8 +65,6 @@ pub(crate) struct BulkInsert {
     pub(crate) rows: HashMap<[u8; 16], (i64, i64)>,
     pub(crate) names: Vec<([u8; 16], i64)>,
     pub(crate) concerns: Vec<(i64, i64)>,
-    /// Records found in different versions.
-    differ: BTreeMap<i64, Id>,
     pub(crate) retracted: BTreeSet<Id>,
     /// Number of records by kind and agent.
     pub(crate) tally: BTreeMap<&'static str, HashMap<String, i64>>,
@@ -100,6 +100,7 @@ impl<'f> RowInserter<'f> {
             missing: Vec::new(),
             restated: BTreeSet::new(),
             unsettled: BTreeSet::new(),
+            stale: BTreeSet::new(),
             quoting: BTreeSet::new(),
             words: BTreeMap::new(),
             words_size: 0,
@@ -266,15 +267,14 @@ impl<'f> RowInserter<'f> {
         let new = self.text(n, content);
         let before: BTreeSet<&[u8]> = lines::split(&old).collect();
         let after: BTreeSet<&[u8]> = lines::split(&new).collect();
-        self.lines_removed(before.difference(&after).copied())?;
+        self.lines_removed(before.difference(&after).copied());
         self.lines_added(n, after.difference(&before).copied())
     }
 
     fn remove(&mut self, n: i64) -> Result<(), IndexError> {
         let old = self.texts.whole(self.db, n)?;
         self.texts.forget(n);
-        self.db.prepare_cached("UPDATE note SET blob = NULL, text = NULL WHERE n = ?")?.execute([n])?;
-        self.lines_removed(lines::split(&old))?;
+        self.lines_removed(lines::split(&old));
         self.db.prepare_cached("DELETE FROM note WHERE n = ?")?.execute([n])?;
         Ok(())
     }
@@ -284,12 +284,10 @@ impl<'f> RowInserter<'f> {
         let Some((r, version)) = self.record(id)? else { return self.insert(n, line) };
         let add = "INSERT OR IGNORE INTO attached(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
         let added = self.db.prepare_cached(add)?.execute([r, n])?;
-        let differs = version != line.version;
-        match &mut self.bulk {
-            Some(bulk) if differs => drop(bulk.differ.insert(r, id.clone())),
-            None if differs => self.reindex(r, id)?,
-            None if added > 0 => self.touch(r)?,
-            _ => {}
+        if version != line.version {
+            self.stale.insert(id.clone());
+        } else if added > 0 {
+            self.touch(r)?;
         }
         Ok(())
     }
@@ -304,14 +302,17 @@ impl<'f> RowInserter<'f> {
         Ok(select(self.db, find, [id], |row| Ok((row.get(0)?, row.get(1)?)))?.pop())
     }
 
-    /// Inserts the rows held back, creates the indexes of the complete tables, and reindexes what was retracted.
-    pub fn settle(&mut self) -> Result<(), IndexError> {
+    /// Inserts the rows held back, creates the indexes of the complete tables, and reindexes what changed or was retracted. Calls `tell`
+    /// for each record of these.
+    pub fn settle(&mut self, tell: &mut dyn FnMut() -> Result<(), IndexError>) -> Result<(), IndexError> {
         self.insert_held_back()?;
-        self.settle_retracted()
+        let stale: Vec<Id> = std::mem::take(&mut self.stale).into_iter().collect();
+        self.reindex(&stale, tell)?;
+        self.settle_retracted(tell)
     }
 
     fn insert_held_back(&mut self) -> Result<(), IndexError> {
-        let Some(BulkInsert { mut names, mut concerns, differ, retracted, tally, .. }) = self.bulk.take() else {
+        let Some(BulkInsert { mut names, mut concerns, retracted, tally, .. }) = self.bulk.take() else {
             return Ok(());
         };
         names.sort_unstable();
@@ -329,7 +330,6 @@ impl<'f> RowInserter<'f> {
             }
         }
         self.db.execute_batch(schema::INDEXES)?;
-        differ.iter().try_for_each(|(r, id)| self.reindex(*r, id))?;
         self.unsettled.extend(retracted);
         Ok(())
     }
@@ -383,38 +383,50 @@ impl<'f> RowInserter<'f> {
         Ok(())
     }
 
-    /// Handles lines removed from a note.
-    fn lines_removed<'l>(&mut self, all: impl Iterator<Item = &'l [u8]>) -> Result<(), IndexError> {
-        let ids: BTreeSet<Id> = all.filter_map(|line| lines::id(line).and_then(Id::parse)).collect();
-        for id in ids {
-            if let Some((r, _)) = self.record(&id)? {
-                self.reindex(r, &id)?;
+    /// Lines removed from a note; their records are reindexed later.
+    fn lines_removed<'l>(&mut self, all: impl Iterator<Item = &'l [u8]>) {
+        self.stale.extend(all.filter_map(|line| lines::id(line).and_then(Id::parse)));
+    }
+
+    /// Rereads records from all their notes: which still have them, and in which versions.
+    pub(crate) fn reindex(
+        &mut self,
+        ids: &[Id],
+        tell: &mut dyn FnMut() -> Result<(), IndexError>,
+    ) -> Result<(), IndexError> {
+        let mut left = ids;
+        while !left.is_empty() {
+            let found = versions(self.db, &self.texts, left)?;
+            let (now, later) = left.split_at(found.len());
+            for (id, versions) in now.iter().zip(found) {
+                tell()?;
+                self.reinsert(id, &versions)?;
             }
+            left = later;
         }
         Ok(())
     }
 
-    /// Rereads a record from all its notes: which still hold it, and in which versions.
-    pub(crate) fn reindex(&mut self, r: i64, id: &Id) -> Result<(), IndexError> {
-        let found = query::versions(self.db, &self.texts, r, id)?;
-        let left: BTreeSet<i64> = found.iter().map(|(_, n)| *n).collect();
-        let mut versions: BTreeMap<Vec<u8>, i64> = found.into_iter().collect();
+    /// Replaces the rows of a record, if there are any, by those of these versions.
+    pub(crate) fn reinsert(&mut self, id: &Id, versions: &Versions) -> Result<(), IndexError> {
+        let Some((r, _)) = self.record(id)? else { return Ok(()) };
         self.delete(r)?;
-        let is_conflicting = versions.len() > 1;
-        let Some((line, n)) = versions.pop_last() else { return Ok(()) };
-        let Some(mut line) = ParsedLine::read(&line) else { return Ok(()) };
+        let parsed = versions.iter().filter_map(|(line, notes)| Some((ParsedLine::read(line)?, notes)));
+        let mut parsed: Vec<(ParsedLine, &Vec<i64>)> = parsed.collect();
+        let Some((mut line, of_line)) = parsed.pop() else { return Ok(()) };
+        let Some(n) = of_line.last() else { return Ok(()) };
         // found by the words of each version, so that none hides another
         if let Some(words) = &mut line.words {
-            let others = versions.keys().filter_map(|line| ParsedLine::read(line)?.words);
+            let others = parsed.iter().filter_map(|(other, _)| other.words.as_ref());
             others.for_each(|more| words.push_str(&format!(" {more}")));
         }
         // a retract inserts rows of what it names, too
         let r = self.last.0 + 1;
-        self.insert(n, &line)?;
-        for n in left.into_iter().filter(|other| *other != n) {
-            self.db.prepare_cached("INSERT OR IGNORE INTO attached(r, n) VALUES(?, ?)")?.execute([r, n])?;
+        self.insert(*n, &line)?;
+        for other in parsed.iter().flat_map(|(_, notes)| *notes).chain(of_line).filter(|other| *other != n) {
+            self.db.prepare_cached("INSERT OR IGNORE INTO attached(r, n) VALUES(?, ?)")?.execute([r, *other])?;
         }
-        if is_conflicting {
+        if !parsed.is_empty() {
             self.db.prepare_cached("UPDATE record SET doubled = 1 WHERE r = ?")?.execute([r])?;
         }
         Ok(())

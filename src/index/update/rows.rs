@@ -1,13 +1,14 @@
 //! Records into rows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, params};
 
 use crate::fold::urgency::urgency;
 use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::ParsedLine;
+use crate::index::query::versions::{Versions, versions};
 use crate::index::schema;
 use crate::index::searchable;
 use crate::index::update::RowInserter;
@@ -18,20 +19,27 @@ use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::journal::Finding;
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Record, SessionId};
 
+/// Most retracts whose versions are read ahead.
+const AHEAD: usize = 1 << 16;
+
 impl RowInserter<'_> {
-    /// Marks every session for rebuilding whose [`of_session`] includes a record. This includes records that share a
-    /// reference with it: two sessions may take one goal, but only one has it.
+    /// Marks every session for rebuilding whose state a record may change, as in [`of_session`]: its own and those that it concerns, those of
+    /// what it refers to, and those that have, or had just before, a goal that it or a step that it refers to is about.
     ///
     /// [`of_session`]: crate::index::query::of_session
     pub(crate) fn touch(&mut self, r: i64) -> Result<(), IndexError> {
         if self.is_new {
             return Ok(());
         }
-        let find = "WITH about(r) AS (SELECT ?1 UNION SELECT o.r FROM names x JOIN record o ON o.id = x.id WHERE x.r = ?1 \
-                    UNION SELECT x.r FROM record o JOIN names x ON x.id = o.id WHERE o.r = ?1 \
-                    UNION SELECT y.r FROM names x JOIN names y ON y.id = x.id WHERE x.r = ?1) \
-                    SELECT s FROM record WHERE r IN about AND s IS NOT NULL UNION SELECT s FROM concerns WHERE r IN about";
-        self.touched.extend(select(self.db, find, [r], |row| row.get::<_, i64>(0))?);
+        let find = "WITH about(id) AS (SELECT id FROM record WHERE r = ?1 UNION SELECT id FROM names WHERE r = ?1), \
+                    whole(id) AS (SELECT id FROM about UNION SELECT x.id FROM about CROSS JOIN record o ON o.id = about.id \
+                    CROSS JOIN names x ON x.r = o.r WHERE o.kind LIKE '%subtask'), \
+                    last(r) AS (SELECT t.r FROM whole CROSS JOIN taken t ON t.id = whole.id AND t.by IN \
+                    (SELECT l.by FROM taken l WHERE l.id = whole.id ORDER BY l.by DESC LIMIT 2)) \
+                    SELECT s FROM concerns WHERE r = ?1 UNION SELECT o.s FROM whole CROSS JOIN record o ON o.id = whole.id \
+                    UNION SELECT o.s FROM last CROSS JOIN record o ON o.r = last.r";
+        let sessions = select(self.db, find, [r], |row| row.get::<_, Option<i64>>(0))?;
+        self.touched.extend(sessions.into_iter().flatten());
         Ok(())
     }
 
@@ -64,6 +72,7 @@ impl RowInserter<'_> {
             "mention",
             "memory",
             "replaced",
+            "taken",
             "quotes",
         ] {
             self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
@@ -72,25 +81,44 @@ impl RowInserter<'_> {
     }
 
     /// Reindexes the records whose retraction was added or removed. Of retracts, the newest come first, as one counts unless a newer
-    /// one retracts it; then the others, note by note.
-    pub(crate) fn settle_retracted(&mut self) -> Result<(), IndexError> {
+    /// one retracts it; then the others, note by note. Calls `tell` for each.
+    pub(crate) fn settle_retracted(
+        &mut self,
+        tell: &mut dyn FnMut() -> Result<(), IndexError>,
+    ) -> Result<(), IndexError> {
         let mut others: BTreeSet<(i64, Id)> = BTreeSet::new();
+        let mut read: HashMap<Id, Versions> = HashMap::new();
         while let Some(id) = self.unsettled.pop_last() {
-            let find = "SELECT r, note, kind LIKE '%retract' FROM record WHERE id = ?";
-            let place = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-            match select(self.db, find, [schema::id(&id)], place)?.pop() {
-                Some((r, _, true)) => self.reindex(r, &id)?,
-                Some((_, note, false)) => drop(others.insert((note, id.clone()))),
+            tell()?;
+            let find = "SELECT note, kind LIKE '%retract' FROM record WHERE id = ?";
+            match select(self.db, find, [schema::id(&id)], |row| Ok((row.get(0)?, row.get(1)?)))?.pop() {
+                Some((_, true)) => {
+                    if !read.contains_key(&id) {
+                        let next = self.retracts_from(&id)?;
+                        let found = versions(self.db, &self.texts, &next)?;
+                        read = next.into_iter().zip(found).collect();
+                    }
+                    let versions = read.remove(&id).ok_or(IndexError::Lost)?;
+                    self.reinsert(&id, &versions)?;
+                }
+                Some((note, false)) => drop(others.insert((note, id.clone()))),
                 None => {}
             }
             self.restated.insert(id);
         }
-        for (_, id) in others {
-            if let Some((r, _)) = self.record(&id)? {
-                self.reindex(r, &id)?;
-            }
-        }
-        Ok(())
+        let others: Vec<Id> = others.into_iter().map(|(_, id)| id).collect();
+        self.reindex(&others, tell)
+    }
+
+    /// This retract and the next to be settled, newest first: those unsettled, and those that they name, perhaps in several steps.
+    fn retracts_from(&self, id: &Id) -> Result<Vec<Id>, IndexError> {
+        let find = "WITH RECURSIVE next(id) AS (SELECT unhex(value) FROM json_each(?1) UNION \
+                    SELECT n.id FROM next CROSS JOIN record o ON o.id = next.id CROSS JOIN names x ON x.r = o.r CROSS JOIN record n ON n.id = x.id \
+                    WHERE n.id < o.id AND o.kind LIKE '%retract' AND n.kind LIKE '%retract' LIMIT ?2) \
+                    SELECT o.id FROM next CROSS JOIN record o ON o.id = next.id WHERE o.kind LIKE '%retract' ORDER BY o.id DESC";
+        let unsettled = std::iter::once(id).chain(self.unsettled.iter().rev().take(AHEAD / 2));
+        let hex: Vec<String> = unsettled.map(|id| id.as_str().replace('-', "")).collect();
+        select(self.db, find, params![serde_json::json!(hex).to_string(), AHEAD as i64], |row| schema::id_in(row, 0))
     }
 
     /// As [`retracted`](empirica_notes::model::record::retracted).
@@ -219,6 +247,12 @@ impl RowInserter<'_> {
                 self.db.prepare_cached("INSERT INTO memory(word, r) VALUES(?, ?)")?.execute(params![word, r])?;
             }
             Body::Supersede(_) => self.sessionless = true,
+            Body::GoalTake(take) => {
+                for of in &take.of {
+                    let add = "INSERT OR IGNORE INTO taken(id, by, r) VALUES(?, ?, ?)";
+                    self.db.prepare_cached(add)?.execute(params![schema::id(of), id, r])?;
+                }
+            }
             Body::Retract(retract) => {
                 for (of, by) in retract.of.iter().zip(retract.by.iter().cycle()) {
                     let add = "INSERT OR IGNORE INTO replaced(id, by, r) VALUES(?, ?, ?)";

@@ -127,7 +127,11 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
             };
             concerned = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
             if concerned.is_empty() {
-                return Err(nothing_to_take(&scan, &from, &session.id));
+                let known: Vec<&Id> =
+                    scan.records().filter(|record| is_goal(record)).map(|record| &record.envelope.id).collect();
+                let mut all = context.index()?.goals(known)?;
+                all.merge(scan);
+                return Err(nothing_to_take(&all, &from, &session.id));
             }
             // this session now shows the goals and all records about them
             let of_them = |record: &Record| {

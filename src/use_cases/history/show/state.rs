@@ -85,8 +85,8 @@ fn state_text(standing: &Standing) -> String {
     if !standing.replaces.is_empty() {
         add(format!("Replaces {}.", names(&standing.replaces)));
     }
-    if !standing.rivals.is_empty() {
-        add(format!("Disagrees with {}: they replace the same claim.", names(&standing.rivals)));
+    if let Some(disagrees) = format::disagreement(&standing.rivals) {
+        add(format!("{}: they replace the same claim.", disagrees.replacen('d', "D", 1)));
     }
     out
 }
