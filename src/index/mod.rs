@@ -3,6 +3,7 @@
 mod connection;
 mod error;
 mod file;
+mod known;
 mod note;
 mod query;
 mod schema;

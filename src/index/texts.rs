@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::index::error::IndexError;
+use crate::index::known::KnownCorrections;
 use crate::index::schema;
 use empirica_notes::format::lines;
 use empirica_notes::git::{Oid, Repository};
@@ -38,6 +39,7 @@ pub struct Cache {
     texts: HashMap<i64, Arc<Vec<u8>>>,
     /// By row, where in its text the lines of each id are, sorted by id.
     lines: HashMap<i64, LinePlaces>,
+    corrections: KnownCorrections,
 }
 
 /// Lines, by the stored form of their ids.
@@ -97,6 +99,11 @@ impl<'r> Texts<'r> {
         let first = at.partition_point(|(other, _)| *other < id);
         let at = at.iter().skip(first).take_while(|(other, _)| *other == id);
         Ok(at.filter_map(|(_, range)| text.get(range.clone())).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Looks up or adds what is known of corrections.
+    pub fn corrections<T>(&self, get: impl FnOnce(&mut KnownCorrections) -> T) -> T {
+        get(&mut self.cache.borrow_mut().corrections)
     }
 
     pub fn remember(&self, n: i64, text: Vec<u8>) -> Arc<Vec<u8>> {

@@ -423,7 +423,7 @@ fn sessions_of_any_number_of_agents_are_counted_and_the_newest_shown() {
 fn what_any_number_of_sessions_say_about_one_record_counts() {
     let place = Sandbox::new();
     let team = Team::new(&place);
-    let number: u64 = if is_long() { 20_000 } else { 300 };
+    let number: u64 = if is_long() { 3_000 } else { 300 };
     let [question, goal, step, claim, handed] = [1, 2, 3, 4, 5].map(id);
     let of_us = |kind: &str, id: &str, rest: Value| record(id, kind, &rest);
     let (mut journal, mut handoffs) = (Vec::new(), Vec::new());

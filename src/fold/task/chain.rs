@@ -1,10 +1,11 @@
 //! The chain of a task: each handoff with who took it up, when, and what came of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
-use crate::fold::task::claims::{Claim, Receipts};
+use crate::fold::task::claims::{Claim, Claims, Groups, Receipts};
 use crate::fold::task::state::{TaskAction, TaskEvent, TaskState, TaskStatus};
 use empirica_notes::model::{Envelope, Handoff, Id, Verdict};
 
@@ -22,7 +23,7 @@ pub struct Link<'t> {
     /// Who had it before another session took it over.
     pub taken_over_from: Option<Claim<'t>>,
     /// Who claimed it, too.
-    pub rivals: Vec<Claim<'t>>,
+    pub rivals: Rc<[Claim<'t>]>,
     /// The last decision of its owner about it.
     pub verdict: Option<Verdict>,
     /// The handoff, or the completing acknowledgement, that ended its receiver's work.
@@ -44,32 +45,57 @@ impl<'t> Link<'t> {
     }
 }
 
+/// What all versions of a handoff have in common.
+struct Shared<'t> {
+    claims: Claims<'t>,
+    rivals: Rc<[Claim<'t>]>,
+    /// The first version.
+    first: &'t Envelope,
+    ended: Option<&'t TaskEvent>,
+    verdict: Option<Verdict>,
+}
+
+impl<'t> Shared<'t> {
+    fn of(groups: &Groups<'t>, steps: &[&'t TaskEvent], envelope: &'t Envelope) -> Self {
+        let (mut claims, versions) = (groups.of(&envelope.id).clone(), groups.versions(&envelope.id));
+        let verdict = claims.owner.and_then(|claim| {
+            let own = steps.iter().rev().filter(|step| step.envelope.session.as_ref() == claim.session());
+            own.filter(|step| matches!(&step.action, TaskAction::Accept(accept) if versions.contains(&accept.of)))
+                .find_map(|step| step.decision())
+        });
+        Shared {
+            rivals: std::mem::take(&mut claims.rivals).into(),
+            first: steps.iter().find(|step| versions.contains(&step.envelope.id)).map_or(envelope, |s| &s.envelope),
+            ended: claims.owner.and_then(|claim| ended(steps, &versions, &claim)),
+            verdict,
+            claims,
+        }
+    }
+}
+
 /// The links of a task, in effective order.
 pub fn chain(state: &TaskState, now: DateTime<Utc>) -> Vec<Link<'_>> {
     let groups = state.steps.iter().collect::<Receipts<'_>>().grouped();
     let steps: Vec<&TaskEvent> = state.in_order().collect();
-    let waiting_for_a_person: Vec<&Id> = state.escalated.iter().map(|at| &state.steps[*at].envelope.id).collect();
+    let waiting_for_a_person: BTreeSet<&Id> = state.escalated.iter().map(|at| &state.steps[*at].envelope.id).collect();
+    let mut of_group: HashMap<Option<usize>, Shared<'_>> = HashMap::new();
     let links = steps.iter().enumerate().filter_map(|(at, step)| {
         let TaskAction::Handoff(handoff, false) = &step.action else { return None };
-        let (envelope, versions) = (&step.envelope, groups.versions(&step.envelope.id));
-        let claims = groups.of(&envelope.id);
+        let envelope = &step.envelope;
+        let group = of_group.entry(groups.number(&envelope.id));
+        let shared = group.or_insert_with(|| Shared::of(&groups, &steps, envelope));
+        let claims = &shared.claims;
         let ended = match claims.owner {
-            Some(claim) => ended(&steps, &versions, &claim),
+            Some(_) => shared.ended,
             None => answered(&steps, claims.to, envelope, at),
         };
-        let first = steps.iter().find(|step| versions.contains(&step.envelope.id)).map_or(envelope, |s| &s.envelope);
         let at_once = |claim: Claim<'_>| time(claim.envelope, now);
         let (first_claim, taken_at) = (claims.first.map(at_once), claims.owner.map(at_once));
         let is_closed = ended.is_some() || state.status == TaskStatus::Complete;
         let until = |from: DateTime<Utc>, to: DateTime<Utc>| (to - from).num_seconds().max(0) as u64;
         // what nobody claimed before the task was complete waits no longer
         let end = if is_closed { steps.last().map_or(now, |last| time(&last.envelope, now)) } else { now };
-        let is_escalated = waiting_for_a_person.contains(&&envelope.id);
-        let verdict = claims.owner.and_then(|claim| {
-            let own = steps.iter().rev().filter(|step| step.envelope.session.as_ref() == claim.session());
-            own.filter(|step| matches!(&step.action, TaskAction::Accept(accept) if versions.contains(&accept.of)))
-                .find_map(|step| step.decision())
-        });
+        let is_escalated = waiting_for_a_person.contains(&envelope.id);
         Some(Link {
             envelope,
             handoff,
@@ -77,11 +103,11 @@ pub fn chain(state: &TaskState, now: DateTime<Utc>) -> Vec<Link<'_>> {
             to: claims.to,
             owner: claims.owner,
             taken_over_from: claims.first.filter(|first| Some(first.session()) != claims.owner.map(|o| o.session())),
-            rivals: claims.rivals,
-            verdict,
+            rivals: shared.rivals.clone(),
+            verdict: shared.verdict,
             ended,
             waited: until(
-                time(first, now),
+                time(shared.first, now),
                 first_claim.or(ended.map(|ended| time(&ended.envelope, now))).unwrap_or(end),
             ),
             worked: taken_at.map(|taken| until(taken, ended.map_or(end, |ended| time(&ended.envelope, now)))),

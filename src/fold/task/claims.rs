@@ -1,5 +1,7 @@
 //! Who has a handoff: the first session of its receiver that acknowledged it and did not give it up, unless another took it over.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::fold::task::state::{TaskAction, TaskEvent};
@@ -30,7 +32,7 @@ fn by_id<'r>(all: &[Claim<'r>]) -> HashMap<&'r Id, Claim<'r>> {
 }
 
 /// Who has a handoff. The same for any order of the records, in every clone.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub struct Claims<'r> {
     /// Whom it is for: of an escalated one that a person resolved, whom it goes to then.
     pub to: Option<&'r str>,
@@ -84,8 +86,10 @@ impl<'r> Receipts<'r> {
         let mut of_stage: HashMap<(Stage<'r>, Option<&'r str>), usize> = HashMap::new();
         // groups that turn out to be one
         let mut same: Vec<usize> = Vec::new();
-        fn root(same: &[usize], mut group: usize) -> usize {
+        fn root(same: &mut [usize], mut group: usize) -> usize {
             while same[group] != group {
+                // halves the way for the next
+                same[group] = same[same[group]];
                 group = same[group];
             }
             group
@@ -112,13 +116,13 @@ impl<'r> Receipts<'r> {
                 joins.push(*of_stage.entry(stage).or_insert(own));
             }
             for other in joins {
-                let (a, b) = (root(&same, own), root(&same, other));
+                let (a, b) = (root(&mut same, own), root(&mut same, other));
                 same[a.max(b)] = a.min(b);
             }
         }
         let mut groups: HashMap<usize, Group<'r>> = HashMap::new();
         for (envelope, handoff) in handoffs {
-            let group = root(&same, group_of[&envelope.id]);
+            let group = root(&mut same, group_of[&envelope.id]);
             groups.entry(group).or_default().handoffs.push((envelope, handoff));
         }
         for claim in self.accepts {
@@ -126,15 +130,15 @@ impl<'r> Receipts<'r> {
                 same.push(same.len());
                 same.len() - 1
             });
-            groups.entry(root(&same, group)).or_default().accepts.push(claim);
+            groups.entry(root(&mut same, group)).or_default().accepts.push(claim);
         }
-        let group_of = group_of.into_iter().map(|(id, group)| (id, root(&same, group))).collect();
-        Groups { group_of, groups }
+        let group_of = group_of.into_iter().map(|(id, group)| (id, root(&mut same, group))).collect();
+        Groups { group_of, groups, no_claims: Claims::default() }
     }
 
     /// Who has a handoff, or another version of it.
     pub fn of(self, id: &Id) -> Claims<'r> {
-        self.grouped().of(id)
+        self.grouped().of(id).clone()
     }
 }
 
@@ -143,6 +147,8 @@ impl<'r> Receipts<'r> {
 struct Group<'r> {
     handoffs: Vec<(&'r Envelope, &'r Handoff)>,
     accepts: Vec<Claim<'r>>,
+    claims: OnceCell<Claims<'r>>,
+    ids: OnceCell<BTreeSet<Id>>,
 }
 
 /// Handoffs and acknowledgements, the versions of each handoff together.
@@ -150,6 +156,7 @@ struct Group<'r> {
 pub struct Groups<'r> {
     group_of: HashMap<&'r Id, usize>,
     groups: HashMap<usize, Group<'r>>,
+    no_claims: Claims<'r>,
 }
 
 impl<'r> Groups<'r> {
@@ -157,10 +164,17 @@ impl<'r> Groups<'r> {
         self.groups.get(self.group_of.get(id)?)
     }
 
+    /// A number that the versions of a handoff have in common; `None` if it is unknown.
+    pub fn number(&self, id: &Id) -> Option<usize> {
+        self.group_of.get(id).copied()
+    }
+
     /// The ids of all versions of a handoff.
-    pub fn versions(&self, id: &Id) -> BTreeSet<Id> {
-        let known = self.group(id).into_iter().flat_map(|group| &group.handoffs);
-        known.map(|(envelope, _)| envelope.id.clone()).chain([id.clone()]).collect()
+    pub fn versions(&self, id: &Id) -> Cow<'_, BTreeSet<Id>> {
+        match self.group(id).map(Group::ids) {
+            Some(ids) if ids.contains(id) => Cow::Borrowed(ids),
+            ids => Cow::Owned(ids.into_iter().flatten().chain([id]).cloned().collect()),
+        }
     }
 
     /// The newest version of a handoff that is known.
@@ -169,12 +183,16 @@ impl<'r> Groups<'r> {
     }
 
     /// Who has a handoff, or another version of it.
-    pub fn of(&self, id: &Id) -> Claims<'r> {
-        self.group(id).map(Group::claims).unwrap_or_default()
+    pub fn of(&self, id: &Id) -> &Claims<'r> {
+        self.group(id).map_or(&self.no_claims, |group| group.claims.get_or_init(|| group.claims()))
     }
 }
 
 impl<'r> Group<'r> {
+    fn ids(&self) -> &BTreeSet<Id> {
+        self.ids.get_or_init(|| self.handoffs.iter().map(|(envelope, _)| envelope.id.clone()).collect())
+    }
+
     /// The first resolution of an escalated one.
     fn resolved(&self) -> Option<&'r Id> {
         let resolutions = self.accepts.iter().filter(|claim| claim.accept.resolution.is_some());

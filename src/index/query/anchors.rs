@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::fold::urgency::urgency_of;
 use crate::index::connection::Index;
-use crate::index::query::CLAIMS;
+use crate::index::query::found::CLAIMS;
 use crate::index::schema;
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;

@@ -1,7 +1,9 @@
 //! Queries for records: SQL finds them, their content is read from notes.
 
 pub mod anchors;
+pub mod corrections;
 mod doubts;
+pub mod found;
 mod frequent;
 pub mod handoffs;
 pub mod rare_words;
@@ -10,17 +12,17 @@ pub mod sessions;
 pub mod totals;
 pub mod versions;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, Params, params};
 
 use crate::index::connection::{Index, select};
 use crate::index::error::IndexError;
+use crate::index::query::corrections::correct;
+use crate::index::query::found::{FoundRecord, by_note, found, read_found};
 use crate::index::schema;
 use crate::index::texts::Texts;
 use empirica_notes::error::Result;
-use empirica_notes::format;
-use empirica_notes::format::lines;
 use empirica_notes::git::Oid;
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{RecordEntry, Scan};
@@ -40,122 +42,13 @@ const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?
     SELECT o.r FROM own CROSS JOIN names x ON x.r = own.r CROSS JOIN record o ON o.id = x.id UNION \
     SELECT x.r FROM step CROSS JOIN names x ON x.id = step.id)";
 
-/// The kinds of claims and sources in force.
-const CLAIMS: &str = "('finding', 'unknown', 'dead_end', 'mistake', 'decision', 'source')";
-
-/// A record found but not yet read.
-pub struct FoundRecord {
-    r: i64,
-    pub id: String,
-    note: i64,
-    /// Hash of its line.
-    pub version: i64,
-    is_conflicting: bool,
-    pub retracted: bool,
-}
-
-/// The records that match a condition on the table `record`; ORDER BY and LIMIT may follow it.
-fn found(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<FoundRecord>, IndexError> {
-    let sql = format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}");
-    select(db, &sql, values, |row| {
-        let id = schema::text(row.get_ref(1)?.as_blob()?);
-        let retracted = row.get_ref(5)?.as_bytes().is_ok_and(|kind| kind.starts_with(schema::GONE.as_bytes()));
-        Ok(FoundRecord {
-            r: row.get(0)?,
-            id,
-            note: row.get(2)?,
-            is_conflicting: row.get(3)?,
-            version: row.get(4)?,
-            retracted,
-        })
-    })
-}
-
-/// Groups records by note, so that each note is read once.
-pub fn by_note(found: Vec<FoundRecord>) -> BTreeMap<i64, Vec<FoundRecord>> {
-    let mut out: BTreeMap<i64, Vec<FoundRecord>> = BTreeMap::new();
-    for one in found {
-        out.entry(one.note).or_default().push(one);
-    }
-    out
-}
-
-/// A note of more bytes is not read through again for each few records: it may have those of many sessions.
-const LARGE: usize = 1 << 18;
-
-/// A record that was found, its line, and what that says.
-type ReadRecord<'f> = (&'f FoundRecord, Vec<u8>, Record);
-
-/// Reads the records found in a note, each with its line.
-pub fn read_found<'f>(
-    db: &Connection,
-    texts: &Texts<'_>,
-    n: i64,
-    wanted: &'f [FoundRecord],
-) -> Result<Vec<ReadRecord<'f>>, IndexError> {
-    let text = texts.get(db, n)?;
-    let mut lines_of: HashMap<&str, Vec<u8>> = HashMap::new();
-    if text.len() > LARGE {
-        for one in wanted {
-            let Some(id) = Id::parse(&one.id) else { continue };
-            for line in texts.lines(db, n, &id)? {
-                keep_best(&mut lines_of, &one.id, &line);
-            }
-        }
-    } else {
-        let ids: HashSet<&str> = wanted.iter().map(|one| one.id.as_str()).collect();
-        for line in lines::split(&text) {
-            if let Some(id) = lines::id(line).and_then(|id| ids.get(id)) {
-                keep_best(&mut lines_of, id, line);
-            }
-        }
-    }
-    let read = |one: &'f FoundRecord| {
-        let line = lines_of.get(one.id.as_str())?.clone();
-        let record = format::record::decode(&line)?;
-        Some((one, line, record))
-    };
-    Ok(wanted.iter().filter_map(read).collect())
-}
-
-/// Canonical notes have the greatest line of an id last, others may not; lines that cannot be decoded do not count.
-fn keep_best<'i>(lines_of: &mut HashMap<&'i str, Vec<u8>>, id: &'i str, line: &[u8]) {
-    match lines_of.get_mut(id) {
-        None => drop(lines_of.insert(id, line.to_vec())),
-        Some(best) if line <= best.as_slice() => {}
-        Some(best) if format::record::decode(line).is_some() || format::record::decode(best).is_none() => {
-            *best = line.to_vec();
-        }
-        Some(_) => {}
-    }
-}
-
 /// Reads records, with the objects they are attached to.
 fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<Scan, IndexError> {
     let mut out = Scan::default();
     let mut places = places(db, found.iter().map(|one| one.r))?;
     for (note, wanted) in by_note(found) {
         for (one, line, mut record) in read_found(db, texts, note, &wanted)? {
-            if record.body.quotes() && has_kind(db, "retract")? {
-                let gone = gone_of(db, &record.body.quoted_claims())?;
-                let mut successors = BTreeMap::new();
-                for id in &gone {
-                    let newer = successors_of(db, texts, id)?;
-                    if !newer.is_empty() {
-                        successors.insert(id.clone(), newer);
-                    }
-                }
-                let ai = record.envelope.ai.clone();
-                record.body.replace_claims(&ai, &successors);
-                record.body.retain_claims(|id| !gone.contains(id));
-                if let Body::Handoff(handoff) = &mut record.body
-                    && !handoff.sources.is_empty()
-                {
-                    let gone = locations(db, texts, one.r, &format!("{}source", schema::GONE))?;
-                    let held = if gone.is_empty() { gone.clone() } else { locations(db, texts, one.r, "source")? };
-                    handoff.sources.retain(|location| !gone.contains(location) || held.contains(location));
-                }
-            }
+            correct(db, texts, &mut record)?;
             if one.is_conflicting {
                 out.conflicting_ids.insert(record.envelope.id.clone());
             }
@@ -175,47 +68,8 @@ pub fn corrected(db: &Connection, texts: &Texts<'_>, r: i64) -> Result<Option<Re
     Ok(scan.records().next().cloned())
 }
 
-/// The sources in rows of a kind that the session of a record logged.
-fn locations(db: &Connection, texts: &Texts<'_>, r: i64, kind: &str) -> Result<BTreeSet<String>, IndexError> {
-    let of_session = "+kind = ? AND s = (SELECT s FROM record WHERE r = ?)";
-    let scan = read(db, texts, found(db, of_session, params![kind, r])?)?;
-    let sources = scan.records().chain(scan.retracted()).filter_map(|record| match &record.body {
-        Body::Source(source) => Some(source.location.clone()),
-        _ => None,
-    });
-    Ok(sources.collect())
-}
-
-fn has_kind(db: &Connection, kind: &str) -> Result<bool, IndexError> {
-    Ok(!select(db, "SELECT 1 FROM tally WHERE kind = ? AND n > 0", [kind], |_| Ok(()))?.is_empty())
-}
-
-/// Most replacements of a claim that are followed.
-const REPLACEMENTS: usize = 256;
-/// Most of them that are followed in each direction to find those that a claim disagrees with.
+/// Most replacements of a claim that are followed in each direction to find those that it disagrees with.
 const RIVALS: usize = 64;
-
-/// The claims in force that replace one that is not, perhaps in several steps.
-fn successors_of(db: &Connection, texts: &Texts<'_>, id: &Id) -> Result<Vec<Record>, IndexError> {
-    let newer = "id IN (WITH RECURSIVE newer(id) AS (SELECT by FROM replaced WHERE id = ? \
-                 UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id LIMIT ?) SELECT id FROM newer)";
-    // claims only: what quotes others would be read without end
-    let condition = format!("{newer} AND +kind IN {CLAIMS}");
-    let scan = read(db, texts, found(db, &condition, params![schema::id(id), REPLACEMENTS as i64])?)?;
-    Ok(scan.records().cloned().collect())
-}
-
-/// Which of these records are not in force.
-fn gone_of(db: &Connection, ids: &BTreeSet<Id>) -> Result<BTreeSet<Id>, IndexError> {
-    let mut out = BTreeSet::new();
-    for id in ids {
-        let find = format!("SELECT 1 FROM record o WHERE o.id = ? AND NOT {}", schema::IN_FORCE);
-        if !select(db, &find, [schema::id(id)], |_| Ok(()))?.is_empty() {
-            out.insert(id.clone());
-        }
-    }
-    Ok(out)
-}
 
 /// The objects that the records in these rows are attached to, by row.
 pub fn places(db: &Connection, rows: impl IntoIterator<Item = i64>) -> Result<HashMap<i64, BTreeSet<Oid>>, IndexError> {
@@ -388,13 +242,18 @@ impl Index<'_> {
 
     /// The other claims in force that replace what a claim in force replaces, or what that replaced; of very many, some.
     pub fn rivals(&self, id: &Id) -> Result<Vec<Id>> {
+        // a limit of the whole would be applied after all are found
+        let first =
+            |of: &str| format!("(SELECT l.by FROM replaced l WHERE l.id = {of}.id ORDER BY l.by LIMIT {RIVALS})");
         let find = format!(
             "WITH RECURSIVE older(id) AS (SELECT p.id FROM record o CROSS JOIN replaced p ON p.by = o.id WHERE o.id = ?1 AND {0} \
                     UNION SELECT p.id FROM older CROSS JOIN replaced p ON p.by = older.id LIMIT {RIVALS}), \
-                    newer(id) AS (SELECT p.by FROM older CROSS JOIN replaced p ON p.id = older.id \
-                    UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id LIMIT {RIVALS}) \
+                    newer(id) AS (SELECT p.by FROM older CROSS JOIN replaced p ON p.id = older.id AND p.by IN {1} \
+                    UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id AND p.by IN {2} LIMIT {RIVALS}) \
                     SELECT o.id FROM newer CROSS JOIN record o ON o.id = newer.id WHERE {0} AND o.id <> ?1 ORDER BY o.id",
-            schema::IN_FORCE
+            schema::IN_FORCE,
+            first("older"),
+            first("newer"),
         );
         self.select(&find, [schema::id(id)], |row| schema::id_in(row, 0))
     }

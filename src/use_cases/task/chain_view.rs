@@ -27,7 +27,7 @@ pub struct LinkView<'a> {
     handed_at: &'a str,
     /// Who owns it; null while nobody claimed it.
     owner: Option<ClaimView<'a>>,
-    /// Others that claimed it, without knowing of the owner.
+    /// Others that claimed it, without knowing of the owner; at most the first 100.
     rivals: Vec<ClaimView<'a>>,
     /// The last decision of its owner about it.
     verdict: Option<Verdict>,
@@ -40,6 +40,9 @@ pub struct LinkView<'a> {
     /// Whether the task waits for it, or for its work.
     is_open: bool,
 }
+
+/// The most rivals of a link.
+const RIVALS: usize = 100;
 
 /// A claim.
 #[derive(Serialize, JsonSchema)]
@@ -69,7 +72,7 @@ impl<'a> From<&Link<'a>> for LinkView<'a> {
             decision: link.decision,
             handed_at: &link.envelope.at,
             owner: link.owner.as_ref().map(ClaimView::from),
-            rivals: link.rivals.iter().map(ClaimView::from).collect(),
+            rivals: link.rivals.iter().take(RIVALS).map(ClaimView::from).collect(),
             verdict: link.verdict,
             ended_by: link.ended.map(|step| &step.envelope.id),
             waited_seconds: link.waited,

@@ -99,7 +99,8 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
         let ai = context.selection.ai.as_deref();
         let mut seen = 0;
         'all: loop {
-            let next = index.last_heard(ai, seen, last)?;
+            // more each time, as there may be any number of sessions without entries
+            let next = index.last_heard(ai, seen, last.max(seen))?;
             for row in &next {
                 if !take(&row.session.id, false)? {
                     break 'all;

@@ -80,7 +80,7 @@ impl Record {
 impl Body {
     /// Replaces claims in a handoff or digest of agent `ai`: by their ids, the claims in force that replace each of them, of the same
     /// kind, which name their agent if it is another. One that is there already is not repeated.
-    pub fn replace_claims(&mut self, ai: &str, successors: &BTreeMap<Id, Vec<Record>>) {
+    pub fn replace_claims(&mut self, ai: &str, successors: &BTreeMap<Id, impl AsRef<[Record]>>) {
         let mut seen = self.quoted_claims();
         let (items, decisions, dead_ends, mistakes) = match self {
             Body::Handoff(of) => {
@@ -92,7 +92,7 @@ impl Body {
             _ => return,
         };
         let mut newer = |of: &Option<Id>| -> Option<Vec<&Record>> {
-            let all = successors.get(of.as_ref()?)?;
+            let all = successors.get(of.as_ref()?)?.as_ref();
             Some(all.iter().filter(|record| seen.insert(record.envelope.id.clone())).collect())
         };
         let id = |record: &Record| Some(record.envelope.id.clone());
