@@ -47,7 +47,7 @@ impl ParsedNotes {
         self.bytes + bytes <= CACHED
     }
 
-    /// Whether four times as many could be kept.
+    /// Whether lines of three times this size could be kept, too.
     pub fn is_small(&self) -> bool {
         4 * self.bytes <= CACHED
     }

@@ -1,6 +1,6 @@
 //! Texts of notes by row, cached up to a limit: texts read for one session are read again for others.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -101,9 +101,9 @@ impl<'r> Texts<'r> {
         Ok(at.filter_map(|(_, range)| text.get(range.clone())).map(<[u8]>::to_vec).collect())
     }
 
-    /// Looks up or adds what is known of corrections.
-    pub fn corrections<T>(&self, get: impl FnOnce(&mut KnownCorrections) -> T) -> T {
-        get(&mut self.cache.borrow_mut().corrections)
+    /// The corrections found so far.
+    pub fn known(&self) -> RefMut<'_, KnownCorrections> {
+        RefMut::map(self.cache.borrow_mut(), |cache| &mut cache.corrections)
     }
 
     pub fn remember(&self, n: i64, text: Vec<u8>) -> Arc<Vec<u8>> {

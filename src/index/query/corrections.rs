@@ -43,8 +43,8 @@ pub fn correct(db: &Connection, texts: &Texts<'_>, record: &mut Record) -> Resul
 
 /// The sources that a session logged and no longer has.
 fn gone_sources(db: &Connection, texts: &Texts<'_>, session: &SessionId) -> Result<Rc<BTreeSet<String>>, IndexError> {
-    if let Some(known) = texts.corrections(|known| known.sources.get(session).cloned()) {
-        return Ok(known);
+    if let Some(gone) = texts.known().sources.get(session) {
+        return Ok(gone.clone());
     }
     let mut gone = locations(db, texts, session, &format!("{}source", schema::GONE))?;
     if !gone.is_empty() {
@@ -52,10 +52,9 @@ fn gone_sources(db: &Connection, texts: &Texts<'_>, session: &SessionId) -> Resu
         gone.retain(|location| !held.contains(location));
     }
     let gone = Rc::new(gone);
-    texts.corrections(|known| {
-        known.make_room(gone.iter().map(String::len).sum());
-        known.sources.insert(session.clone(), gone.clone());
-    });
+    let mut known = texts.known();
+    known.make_room(gone.iter().map(String::len).sum());
+    known.sources.insert(session.clone(), gone.clone());
     Ok(gone)
 }
 
@@ -96,19 +95,18 @@ fn has_kind(db: &Connection, kind: &str) -> Result<bool, IndexError> {
 
 /// The first claims in force that replace one that is not, perhaps in several steps.
 fn successors_of(db: &Connection, texts: &Texts<'_>, id: &Id) -> Result<Rc<[Record]>, IndexError> {
-    if let Some(known) = texts.corrections(|known| known.newer.get(id).cloned()) {
-        return Ok(known);
+    if let Some(newer) = texts.known().newer.get(id) {
+        return Ok(newer.clone());
     }
     let newer = "id IN (WITH RECURSIVE newer(id) AS (SELECT by FROM replaced WHERE id = ? \
                  UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id LIMIT ?) SELECT id FROM newer)";
     let condition = format!("{newer} AND +kind IN {CLAIMS} ORDER BY id LIMIT ?");
     let values = params![schema::id(id), STEPS as i64, SHOWN as i64];
     let newer: Rc<[Record]> = records(db, texts, &condition, values)?.into();
-    texts.corrections(|known| {
-        let size = |record: &Record| record.body.own_texts().iter().map(|(_, text)| text.len()).sum::<usize>();
-        known.make_room(newer.iter().map(size).sum());
-        known.newer.insert(id.clone(), newer.clone());
-    });
+    let size = |record: &Record| record.body.own_texts().iter().map(|(_, text)| text.len()).sum::<usize>();
+    let mut known = texts.known();
+    known.make_room(newer.iter().map(size).sum());
+    known.newer.insert(id.clone(), newer.clone());
     Ok(newer)
 }
 

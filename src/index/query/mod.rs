@@ -240,7 +240,7 @@ impl Index<'_> {
         Ok(all.into_iter().collect())
     }
 
-    /// The other claims in force that replace what a claim in force replaces, or what that replaced; of very many, some.
+    /// The other claims in force that replace what a claim in force replaces, or what that replaced; of more than [`RIVALS`], some.
     pub fn rivals(&self, id: &Id) -> Result<Vec<Id>> {
         // a limit of the whole would be applied after all are found
         let first =

@@ -14,9 +14,9 @@ use empirica_notes::model::Id;
 /// The lines of a record, also those that cannot be decoded, each with the notes that have it in ascending order.
 pub type Versions = BTreeMap<Vec<u8>, Vec<i64>>;
 
-/// Most notes of records that are looked up at once.
+/// Most places of records that are looked up at once; a record has one for each note that it is in.
 const PLACES: usize = 1 << 17;
-/// What a line takes in addition to its bytes.
+/// What a line takes in memory in addition to its text, in bytes.
 const OVERHEAD: usize = 128;
 
 /// Reads the versions of the first of these records: of as many as there is room for, but of one at least; an unknown one has none. Each note
