@@ -139,6 +139,8 @@ impl<'p> Team<'p> {
             &["session", "list"],
             &["handoff", "list"],
             &["query"],
+            &["task", "list"],
+            &["metrics"],
             &["bootstrap"],
             &["report", "--html", "../page.html"],
         ] {
@@ -455,6 +457,48 @@ fn what_any_number_of_sessions_say_about_one_record_counts() {
     let shown = team.ours.json(["goal", "show", &goal])["goal"].clone();
     let last = format!("22222222-2222-4333-8444-{:012}", number - 1);
     assert_eq!((&shown["session_id"], &shown["progress"]), (&last.into(), &"1/1 subtasks".into()));
+}
+
+#[test]
+fn a_task_of_any_number_of_handoffs_is_shown() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let number: u64 = if is_long() { 3_000 } else { 300 };
+    let mut lines = Vec::new();
+    let mut say = |kind: u64, at: u64, ai: &str, name: &str, rest: Value| {
+        let mut said = json!({"ai": ai, "session": format!("22222222-2222-4333-8444-{at:012}")});
+        said.as_object_mut().expect("an object").extend(rest.as_object().expect("an object").clone());
+        lines.push(record(&id(kind * 1_000_000 + at), name, &said));
+    };
+    let of = |kind: u64, at: u64| id(kind * 1_000_000 + at);
+    for at in 0..number {
+        let (ai, next) = (format!("a{at}"), format!("a{}", at + 1));
+        // a chain, each claimed by the next
+        let mut handed = json!({"task_id": "chain", "to": next});
+        if at > 0 {
+            handed["continues"] = of(1, at - 1).into();
+        }
+        say(1, at, &ai, "handoff", handoff(&handed));
+        say(2, at + 1, &next, "accept", json!({"of": of(1, at), "questions": ["q"]}));
+        say(3, at, &ai, "answer", json!({"of": of(2, at + 1), "question": 1, "text": "theirs"}));
+        // versions of one, each decided and resolved
+        let revised = json!({"task_id": "versions", "to": "b", "regenerates": of(4, at.saturating_sub(1))});
+        say(4, at, "mal", "handoff", handoff(&revised));
+        let resolved = json!({"of": of(4, number - 1 - at), "decision": "ESCALATE", "resolution": "r"});
+        say(5, at, "b", "accept", resolved);
+        // handed to and fro, by nobody claimed
+        let (from, to) = if at < number / 2 { ("x", "z") } else { ("z", "x") };
+        say(6, at, from, "handoff", handoff(&json!({"task_id": "unclaimed", "to": to, "session": SESSION})));
+    }
+    team.say(HANDOFFS, &lines);
+    team.survives(0);
+    let shown = team.ours.json(["task", "show", "chain"])["chain"].clone();
+    let links = shown.as_array().expect("a chain");
+    let is_claimed = |link: &&Value| link["owner"]["ai_id"] == link["to"];
+    assert_eq!(links.iter().filter(is_claimed).count() as u64, number);
+    for task in ["versions", "unclaimed"] {
+        assert_eq!(team.run(&["task", "show", task]).code, 0);
+    }
 }
 
 #[test]

@@ -25,25 +25,25 @@ pub fn states(index: &Index<'_>, handoffs: Vec<(String, Id)>) -> Result<BTreeMap
     let (scan, superseded) = (about(index, &ids)?, index.superseded(&ids)?);
     // replies belong to the task of their handoff
     let task_of: BTreeMap<&Id, &str> = handoffs.iter().map(|(task, id)| (id, task.as_str())).collect();
-    let accepted: BTreeMap<&Id, &str> = scan
+    let accepted: BTreeMap<Id, &str> = scan
         .records()
         .filter_map(|record| match &record.body {
-            Body::Accept(accept) => Some((&record.envelope.id, *task_of.get(&accept.of)?)),
+            Body::Accept(accept) => Some((record.envelope.id.clone(), *task_of.get(&accept.of)?)),
             _ => None,
         })
         .collect();
-    let mut of_task: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
-    for record in scan.records() {
+    let mut of_task: BTreeMap<&str, Vec<Record>> = BTreeMap::new();
+    for record in scan.into_records() {
         let task = match &record.body {
             Body::Accept(accept) => task_of.get(&accept.of),
             Body::Answer(answer) => accepted.get(&answer.of),
             _ => task_of.get(&record.envelope.id),
         };
-        if let Some(task) = task {
+        if let Some(task) = task.copied() {
             of_task.entry(task).or_default().push(record);
         }
     }
-    let state = |(task, records): (&str, Vec<&Record>)| (task.to_owned(), task_state(&records, &superseded));
+    let state = |(task, records): (&str, Vec<Record>)| (task.to_owned(), task_state(records, &superseded));
     Ok(of_task.into_iter().map(state).collect())
 }
 

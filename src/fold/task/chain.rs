@@ -6,6 +6,7 @@ use std::rc::Rc;
 use chrono::{DateTime, Utc};
 
 use crate::fold::task::claims::{Claim, Claims, Groups, Receipts};
+use crate::fold::task::replies::Replies;
 use crate::fold::task::state::{TaskAction, TaskEvent, TaskState, TaskStatus};
 use empirica_notes::model::{Envelope, Handoff, Id, Verdict};
 
@@ -56,18 +57,13 @@ struct Shared<'t> {
 }
 
 impl<'t> Shared<'t> {
-    fn of(groups: &Groups<'t>, steps: &[&'t TaskEvent], envelope: &'t Envelope) -> Self {
+    fn of(groups: &Groups<'t>, replies: &Replies<'t>, envelope: &'t Envelope) -> Self {
         let (mut claims, versions) = (groups.of(&envelope.id).clone(), groups.versions(&envelope.id));
-        let verdict = claims.owner.and_then(|claim| {
-            let own = steps.iter().rev().filter(|step| step.envelope.session.as_ref() == claim.session());
-            own.filter(|step| matches!(&step.action, TaskAction::Accept(accept) if versions.contains(&accept.of)))
-                .find_map(|step| step.decision())
-        });
         Shared {
             rivals: std::mem::take(&mut claims.rivals).into(),
-            first: steps.iter().find(|step| versions.contains(&step.envelope.id)).map_or(envelope, |s| &s.envelope),
-            ended: claims.owner.and_then(|claim| ended(steps, &versions, &claim)),
-            verdict,
+            first: replies.first(&*versions).map_or(envelope, |first| &first.envelope),
+            ended: claims.owner.and_then(|owner| replies.ended(&*versions, &owner)),
+            verdict: claims.owner.and_then(|owner| replies.verdict(&*versions, &owner)),
             claims,
         }
     }
@@ -76,25 +72,25 @@ impl<'t> Shared<'t> {
 /// The links of a task, in effective order.
 pub fn chain(state: &TaskState, now: DateTime<Utc>) -> Vec<Link<'_>> {
     let groups = state.steps.iter().collect::<Receipts<'_>>().grouped();
-    let steps: Vec<&TaskEvent> = state.in_order().collect();
+    let replies = Replies::new(state.in_order().collect());
     let waiting_for_a_person: BTreeSet<&Id> = state.escalated.iter().map(|at| &state.steps[*at].envelope.id).collect();
     let mut of_group: HashMap<Option<usize>, Shared<'_>> = HashMap::new();
-    let links = steps.iter().enumerate().filter_map(|(at, step)| {
+    let links = replies.steps().iter().filter_map(|step| {
         let TaskAction::Handoff(handoff, false) = &step.action else { return None };
         let envelope = &step.envelope;
         let group = of_group.entry(groups.number(&envelope.id));
-        let shared = group.or_insert_with(|| Shared::of(&groups, &steps, envelope));
+        let shared = group.or_insert_with(|| Shared::of(&groups, &replies, envelope));
         let claims = &shared.claims;
         let ended = match claims.owner {
             Some(_) => shared.ended,
-            None => answered(&steps, claims.to, envelope, at),
+            None => claims.to.and_then(|to| replies.answered(to, step)),
         };
         let at_once = |claim: Claim<'_>| time(claim.envelope, now);
         let (first_claim, taken_at) = (claims.first.map(at_once), claims.owner.map(at_once));
         let is_closed = ended.is_some() || state.status == TaskStatus::Complete;
         let until = |from: DateTime<Utc>, to: DateTime<Utc>| (to - from).num_seconds().max(0) as u64;
         // what nobody claimed before the task was complete waits no longer
-        let end = if is_closed { steps.last().map_or(now, |last| time(&last.envelope, now)) } else { now };
+        let end = if is_closed { replies.steps().last().map_or(now, |last| time(&last.envelope, now)) } else { now };
         let is_escalated = waiting_for_a_person.contains(&envelope.id);
         Some(Link {
             envelope,
@@ -116,46 +112,6 @@ pub fn chain(state: &TaskState, now: DateTime<Utc>) -> Vec<Link<'_>> {
         })
     });
     links.collect()
-}
-
-/// What ended the work of the owner of a handoff: its newest handoff that continues it, else its next one, else its decision that the
-/// task is complete.
-fn ended<'t>(steps: &[&'t TaskEvent], versions: &BTreeSet<Id>, owner: &Claim<'_>) -> Option<&'t TaskEvent> {
-    let own = || {
-        let later = |step: &&TaskEvent| {
-            step.envelope.session.as_ref() == owner.session() && step.envelope.id > owner.envelope.id
-        };
-        steps.iter().copied().filter(later)
-    };
-    let continues = |step: &&TaskEvent| match &step.action {
-        TaskAction::Handoff(handoff, _) => handoff.continues.as_ref().is_some_and(|of| versions.contains(of)),
-        _ => false,
-    };
-    let hands_on =
-        |step: &&TaskEvent| matches!(&step.action, TaskAction::Handoff(handoff, false) if handoff.continues.is_none());
-    let completes = |step: &&TaskEvent| {
-        matches!(&step.action, TaskAction::Accept(accept) if versions.contains(&accept.of))
-            && step.decision() == Some(Verdict::Complete)
-    };
-    let completed = own().chain(steps.iter().copied().filter(|step| step.envelope.id == owner.envelope.id));
-    let completed = completed.filter(completes).max_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
-    own().find(continues).or_else(|| own().find(hands_on)).or(completed)
-}
-
-/// The next handoff of the task by the receiver, who did not say that it took this one up: to the sender, or as the newest that it was
-/// handed.
-fn answered<'t>(steps: &[&'t TaskEvent], to: Option<&str>, envelope: &Envelope, at: usize) -> Option<&'t TaskEvent> {
-    let to = to?;
-    let mut is_newest = true;
-    for step in &steps[at + 1..] {
-        let TaskAction::Handoff(next, false) = &step.action else { continue };
-        let answers = next.continues.is_none() && step.envelope.ai == to && step.envelope.session != envelope.session;
-        if answers && (is_newest || next.to.as_ref() == Some(&envelope.ai)) {
-            return Some(step);
-        }
-        is_newest &= next.to.as_deref() != Some(to);
-    }
-    None
 }
 
 /// The time of a record; `now` if it is none.
@@ -200,7 +156,7 @@ mod tests {
 
     /// Receiver, who took it up, minutes waited and worked, and whether it is open, of each link.
     fn links(records: &[Record]) -> Vec<Shown> {
-        let state = task_state(&records.iter().collect::<Vec<_>>(), &BTreeSet::new());
+        let state = task_state(records.to_vec(), &BTreeSet::new());
         let now = DateTime::parse_from_rfc3339("2026-01-01T11:00:00Z").expect("a time").to_utc();
         let link = |link: Link<'_>| {
             let by = link.owner.map(|claim| claim.envelope.ai.clone());

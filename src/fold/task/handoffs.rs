@@ -109,9 +109,8 @@ fn reports(handoff: &Handoff) -> impl Iterator<Item = &Value> {
 /// Distinct files of the task's reports and handoffs.
 pub fn files(chain: &[&Handoff]) -> Vec<String> {
     let mut out = Vec::new();
-    for handoff in chain {
-        add_new(&mut out, reported(handoff).iter().chain(&handoff.artifacts));
-    }
+    let named = |handoff: &&Handoff| reported(handoff).into_iter().chain(handoff.artifacts.clone());
+    add_new(&mut out, &chain.iter().flat_map(named).collect::<Vec<_>>());
     out.retain(|path| !path.trim().is_empty());
     out
 }

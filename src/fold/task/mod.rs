@@ -4,4 +4,5 @@ pub mod chain;
 pub mod claims;
 pub mod handoffs;
 pub mod questions;
+mod replies;
 pub mod state;

@@ -1,5 +1,7 @@
 //! Questions of receivers of handoffs, and answers.
 
+use std::collections::HashMap;
+
 use empirica_notes::error::{Command, blank, empirica};
 use empirica_notes::model::{Body, Envelope, Id, Record};
 
@@ -45,11 +47,12 @@ pub fn questions<'a>(records: impl IntoIterator<Item = &'a Record> + Clone) -> V
             }));
         }
     }
+    let of = |(at, question): (usize, &Question)| ((question.envelope.id.clone(), question.number), at);
+    let at_of: HashMap<(Id, u32), usize> = out.iter().enumerate().rev().map(of).collect();
     for record in records {
         let Body::Answer(answer) = &record.body else { continue };
-        let of = |question: &&mut Question| question.envelope.id == answer.of && question.number == answer.question;
-        if let Some(question) = out.iter_mut().find(of) {
-            question.answer = Some((record.envelope.clone(), answer.text.clone()));
+        if let Some(at) = at_of.get(&(answer.of.clone(), answer.question)) {
+            out[*at].answer = Some((record.envelope.clone(), answer.text.clone()));
         }
     }
     out

@@ -1,6 +1,7 @@
 //! State of a task, folded from its handoffs and what their receivers answered.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::fold::task::handoffs;
 use crate::fold::task::questions::{Question, questions};
@@ -104,15 +105,16 @@ impl TaskState {
     }
 
     /// Whether a resolution of this handoff would settle an escalation.
-    pub fn is_resolved_by(&self, handoff: &Id) -> bool {
-        let named = root(&self.steps, handoff);
+    pub fn is_resolved_by<'s>(&'s self, handoff: &'s Id) -> bool {
+        let roots = Roots::new(&self.steps);
+        let named = roots.of(handoff);
         self.escalated.iter().any(|at| {
             let step = &self.steps[*at];
             let of = match &step.action {
                 TaskAction::Accept(accept) => &accept.of,
                 _ => &step.envelope.id,
             };
-            root(&self.steps, of) == named
+            roots.of(of) == named
         })
     }
 
@@ -128,14 +130,13 @@ impl TaskState {
             TaskAction::Handoff(handoff, false) => Some((&step.envelope.id, handoff)),
             _ => None,
         })?;
-        let resolves = |step: &TaskEvent| match &step.action {
-            TaskAction::Accept(Accept { of, resolution: Some(_), .. }) => {
-                root(&self.steps, of) == root(&self.steps, id)
-            }
-            _ => false,
-        };
+        let roots = Roots::new(&self.steps);
+        let mut resolved = self.steps.iter().filter_map(|step| match &step.action {
+            TaskAction::Accept(Accept { of, resolution: Some(_), .. }) => Some(of),
+            _ => None,
+        });
         let to = match &newest.route {
-            Some(route) if route.escalated && self.steps.iter().any(resolves) => &route.then,
+            Some(route) if route.escalated && resolved.any(|of| roots.of(of) == roots.of(id)) => &route.then,
             _ => &newest.to,
         };
         to.as_deref().filter(|_| self.status != TaskStatus::Complete)
@@ -188,19 +189,39 @@ fn order(steps: &[TaskEvent]) -> Vec<usize> {
     out
 }
 
-/// The first version of a revised handoff.
-fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
-    for _ in 0..steps.len() {
-        let of = steps.iter().find(|step| step.envelope.id == *id).and_then(|step| match &step.action {
-            TaskAction::Handoff(handoff, _) => handoff.regenerates.as_ref(),
+/// The first version of each revised handoff; of versions that revise each other, the one with the smallest id.
+struct Roots<'s> {
+    revised: HashMap<&'s Id, &'s Id>,
+    known: RefCell<HashMap<&'s Id, &'s Id>>,
+}
+
+impl<'s> Roots<'s> {
+    fn new(steps: &'s [TaskEvent]) -> Self {
+        let revised = steps.iter().filter_map(|step| match &step.action {
+            TaskAction::Handoff(handoff, _) => Some((&step.envelope.id, handoff.regenerates.as_ref()?)),
             _ => None,
         });
-        match of {
-            Some(of) => id = of,
-            None => break,
-        }
+        Roots { revised: revised.collect(), known: RefCell::default() }
     }
-    id
+
+    fn of(&self, id: &'s Id) -> &'s Id {
+        let mut known = self.known.borrow_mut();
+        let (mut way, mut on_way) = (vec![id], HashSet::from([id]));
+        let root = loop {
+            let last = way[way.len() - 1];
+            match (known.get(last), self.revised.get(last)) {
+                (Some(root), _) => break *root,
+                (None, None) => break last,
+                (None, Some(of)) if on_way.insert(of) => way.push(of),
+                (None, Some(of)) => {
+                    let circle = way.iter().skip_while(|id| *id != of);
+                    break circle.min().copied().unwrap_or(last);
+                }
+            }
+        };
+        known.extend(way.into_iter().map(|id| (id, root)));
+        root
+    }
 }
 
 /// Folds the handoffs of a task with their acknowledgements and answers, in order of ID. Superseded
@@ -208,18 +229,26 @@ fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
 ///
 /// A COMPLETE ends the task until a managed handoff or another decision reopens it. An escalation, or a decision to
 /// escalate, blocks it until a resolution that names it; any resolution also settles mere decisions, not what a rule escalated.
-pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
-    let action = |record: &Record| match &record.body {
-        Body::Handoff(handoff) => Some(TaskAction::Handoff(handoff.clone(), superseded.contains(&record.envelope.id))),
-        Body::Accept(accept) => Some(TaskAction::Accept(accept.clone())),
-        Body::Answer(answer) => Some(TaskAction::Answer(answer.clone())),
-        _ => None,
+pub fn task_state(records: Vec<Record>, superseded: &BTreeSet<Id>) -> TaskState {
+    let questions = questions(&records);
+    let step = |Record { envelope, body }: Record| {
+        let action = match body {
+            Body::Handoff(handoff) => {
+                let is_superseded = superseded.contains(&envelope.id);
+                TaskAction::Handoff(handoff, is_superseded)
+            }
+            Body::Accept(accept) => TaskAction::Accept(accept),
+            Body::Answer(answer) => TaskAction::Answer(answer),
+            _ => return None,
+        };
+        Some(TaskEvent { envelope, action })
     };
-    let step = |record: &Record| Some(TaskEvent { envelope: record.envelope.clone(), action: action(record)? });
-    let steps: Vec<TaskEvent> = records.iter().copied().filter_map(step).collect();
+    let steps: Vec<TaskEvent> = records.into_iter().filter_map(step).collect();
     let order = order(&steps);
+    let roots = Roots::new(&steps);
     let (mut status, mut decided) = (TaskStatus::Open, None);
-    let mut escalated: Vec<usize> = Vec::new();
+    // by the first version of the handoff; those that any resolution settles apart
+    let (mut escalations, mut decisions) = (HashMap::<&Id, Vec<usize>>::new(), Vec::new());
     for at in order.iter().copied() {
         let step = &steps[at];
         if matches!(step.action, TaskAction::Handoff(_, true)) {
@@ -228,18 +257,18 @@ pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
         let decision = step.decision();
         decided = decision.map(|_| at).or(decided);
         if let TaskAction::Accept(Accept { of, resolution: Some(_), .. }) = &step.action {
-            let named = root(&steps, of);
-            escalated.retain(|at| {
-                let step = &steps[*at];
-                (is_kind(step, "escalation") || is_routed(step)) && root(&steps, &step.envelope.id) != named
-            });
+            escalations.remove(roots.of(of));
+            decisions.clear();
             status = TaskStatus::Open;
         }
         let works = ["initialization", "progress", "error_recovery"].iter().any(|kind| is_kind(step, kind));
         let works = works || is_routed(step) || is_for_another(step);
         status = match (status, decision) {
             (_, Some(Verdict::Escalate)) => {
-                escalated.push(at);
+                match is_kind(step, "escalation") || is_routed(step) {
+                    true => escalations.entry(roots.of(&step.envelope.id)).or_default().push(at),
+                    false => decisions.push(at),
+                }
                 TaskStatus::Open
             }
             // a rule hands the task on: only its stage is complete
@@ -249,8 +278,9 @@ pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
             (_, None) => TaskStatus::Open,
         };
     }
-    let place = |at: &usize| order.iter().position(|other| other == at);
-    escalated.sort_by_key(|at| (!is_kind(&steps[*at], "escalation"), std::cmp::Reverse(place(at))));
+    let place_of: HashMap<usize, usize> = order.iter().enumerate().map(|(place, at)| (*at, place)).collect();
+    let mut escalated: Vec<usize> = escalations.into_values().flatten().chain(decisions).collect();
+    escalated.sort_by_key(|at| (!is_kind(&steps[*at], "escalation"), std::cmp::Reverse(place_of[at])));
     let mut out = TaskState {
         status: if escalated.is_empty() { status } else { TaskStatus::Escalated },
         title: String::new(),
@@ -258,7 +288,7 @@ pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
         decided,
         escalated,
         files: Vec::new(),
-        questions: questions(records.iter().copied()),
+        questions,
         steps,
         order,
     };
@@ -280,6 +310,24 @@ mod tests {
 
     use super::*;
     use crate::use_cases::handoff::managed::payload;
+
+    #[test]
+    fn versions_have_one_root_in_any_order_and_in_a_circle() {
+        let id = |number: u64| head(number).id;
+        let step = |(number, of): (u64, u64)| TaskEvent {
+            envelope: head(number),
+            action: TaskAction::Handoff(Box::new(Handoff { regenerates: Some(id(of)), ..Handoff::default() }), false),
+        };
+        // 3 revises 2, which revises 1, which nobody has; 4 to 6 are a circle to which 7 leads
+        let mut steps: Vec<TaskEvent> = [(2, 1), (3, 2), (4, 5), (5, 6), (6, 4), (7, 5), (8, 8)].map(step).into();
+        let ids: Vec<Id> = (1..9).map(id).collect();
+        for _ in 0..2 {
+            let roots = Roots::new(&steps);
+            let all: Vec<&Id> = ids.iter().map(|id| roots.of(id)).collect();
+            assert_eq!(all, [1, 1, 1, 4, 4, 4, 4, 8].map(id).iter().collect::<Vec<_>>());
+            steps.reverse();
+        }
+    }
 
     fn head(number: u64) -> Envelope {
         let id = Id::parse(&format!("01900000-0000-7000-8000-{number:012}")).unwrap();
@@ -313,9 +361,9 @@ mod tests {
     }
 
     fn status(records: &[Record]) -> (TaskStatus, Option<usize>) {
-        let mut records: Vec<&Record> = records.iter().collect();
+        let mut records = records.to_vec();
         records.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
-        let state = task_state(&records, &BTreeSet::new());
+        let state = task_state(records, &BTreeSet::new());
         (state.status, state.escalated.first().copied())
     }
 
@@ -342,7 +390,7 @@ mod tests {
         assert_eq!(status(std::slice::from_ref(&decided)), (TaskStatus::Escalated, Some(0)));
         let both = [decided, escalation];
         assert_eq!(status(&both), (TaskStatus::Escalated, Some(1)), "the escalation is what tells it");
-        assert!(task_state(&both.iter().collect::<Vec<_>>(), &BTreeSet::new()).is_with_a_person());
+        assert!(task_state(both.to_vec(), &BTreeSet::new()).is_with_a_person());
         let with = |more: Record| status(&[both[0].clone(), both[1].clone(), more]);
         assert_eq!(with(report(3, Some("COMPLETE"))).0, TaskStatus::Escalated);
         assert_eq!(with(accept(3, 2, Some(Verdict::Continue), None)).0, TaskStatus::Escalated);
@@ -351,7 +399,7 @@ mod tests {
         assert_eq!(with(accept(3, 2, Some(Verdict::Escalate), Some("x"))).0, TaskStatus::Escalated);
         // superseded handoffs have no effect
         let superseded = BTreeSet::from([head(1).id, head(2).id]);
-        assert_eq!(task_state(&both.iter().collect::<Vec<_>>(), &superseded).status, TaskStatus::Open);
+        assert_eq!(task_state(both.to_vec(), &superseded).status, TaskStatus::Open);
     }
 
     #[test]
@@ -384,12 +432,12 @@ mod tests {
         let done = report(4, Some("COMPLETE"));
         let all = [report(1, None), escalation.clone(), resolved, done, revise(5, 2, escalation)];
         let superseded = BTreeSet::from([head(2).id]);
-        let found = task_state(&all.iter().collect::<Vec<_>>(), &superseded);
+        let found = task_state(all.to_vec(), &superseded);
         assert_eq!(found.status, TaskStatus::Complete, "it was resolved and done");
         assert_eq!(found.steps.last().map(|step| step.envelope.id.clone()), Some(head(5).id), "listed as it happened");
         let begun = handoff(1, "initialization", json!({"instructions": "a"}));
         let all = [begun.clone(), report(2, Some("COMPLETE")), revise(3, 1, begun)];
-        let found = task_state(&all.iter().collect::<Vec<_>>(), &BTreeSet::from([head(1).id]));
+        let found = task_state(all.to_vec(), &BTreeSet::from([head(1).id]));
         assert_eq!((found.status, found.chain()[0].kind.as_str()), (TaskStatus::Complete, "initialization"));
     }
 
@@ -406,7 +454,7 @@ mod tests {
             answer(4, 2, "now"),
             answer(5, 7, "what?"),
         ];
-        let state = task_state(&all.iter().collect::<Vec<_>>(), &BTreeSet::new());
+        let state = task_state(all.to_vec(), &BTreeSet::new());
         let questions: Vec<_> = state.questions.iter().map(|q| (q.name(), q.answer.as_ref().map(|a| &*a.1))).collect();
         assert_eq!(questions, [("00000002.1".to_owned(), None), ("00000002.2".to_owned(), Some("now"))]);
         assert_eq!(state.open_questions().count(), 1);

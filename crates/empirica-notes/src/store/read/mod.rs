@@ -81,6 +81,13 @@ impl Scan {
         self.entries.values().map(|(_, entry)| entry).filter(move |entry| !hidden.contains(&entry.record.envelope.id))
     }
 
+    /// The records without those, oldest first.
+    pub fn into_records(self) -> impl Iterator<Item = Record> {
+        let hidden = self.hidden();
+        let records = self.entries.into_values().map(|(_, entry)| entry.record);
+        records.filter(move |record| !hidden.contains(&record.envelope.id))
+    }
+
     /// The retracted records, oldest first.
     pub fn retracted(&self) -> impl Iterator<Item = &Record> {
         self.hidden().into_iter().filter_map(|id| Some(&self.get(&id)?.record))
@@ -92,10 +99,14 @@ impl Scan {
             return self;
         }
         let retracts: Vec<RecordEntry> = self.retracts.iter().filter_map(|id| self.get(id)).cloned().collect();
+        let gone_on = |on: &BTreeSet<Oid>| {
+            let beside = retracts.iter().filter(|retract| !retract.on.is_disjoint(on));
+            gone_by(beside.map(|retract| &retract.record))
+        };
+        let mut known = BTreeMap::new();
         for (_, entry) in self.entries.values_mut() {
             if entry.record.body.quotes() {
-                let beside = retracts.iter().filter(|retract| !retract.on.is_disjoint(&entry.on));
-                let gone = gone_by(beside.map(|retract| &retract.record));
+                let gone = known.entry(entry.on.clone()).or_insert_with_key(gone_on);
                 entry.record.body.retain_claims(|id| !gone.contains(id));
             }
         }
