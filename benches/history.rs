@@ -39,6 +39,8 @@ const FREQUENT: f64 = 2.5;
 const FIRST: f64 = 15.0;
 /// The most memory of its own, in MB.
 const MEMORY: f64 = 64.0;
+/// The most that making an index may take, in MB: what hostile data may cost beyond the size of what is read.
+const INDEX_MEMORY: f64 = 512.0;
 /// How long an index may take to make, beside reading all notes as records: FTS5 holds every word with its positions.
 const MADE: f64 = 6.5;
 const LOG: [&str; 2] = ["log", "--handoffs"];
@@ -285,7 +287,10 @@ fn memory(bench: &mut Bench, places: &[Place]) {
         &["why", &file],
         &["finding", "the cache is keyed by user and nonce"],
     ];
-    run(bench.ours(&place.path, commands[2]));
+    without_index(&place.path);
+    let (own, _) = peak(bench.ours(&place.path, commands[2]));
+    let what = format!("index of {} handoffs made: MB of its own, beside {INDEX_MEMORY} MB", place.size);
+    bench.row(&what, own, INDEX_MEMORY, 1.0);
     let mut mapped = Vec::new();
     for command in commands {
         let shown = command.join(" ");

@@ -245,7 +245,7 @@ impl IndexUpdate<'_> {
 
     /// Fills an empty database from all notes. Returns missing blobs.
     fn build(&self, db: &Connection) -> Result<Vec<Oid>, IndexError> {
-        db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-131072; PRAGMA threads=2; BEGIN")?;
+        db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-32768; PRAGMA threads=2; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
         let missing = self.fill(db, [self.store.repo().empty_tree(); 3])?;
         db.execute_batch("COMMIT")?;

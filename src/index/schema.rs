@@ -62,6 +62,7 @@ CREATE INDEX anchor_id ON anchor(id);
 CREATE INDEX anchor_r ON anchor(r);
 CREATE TABLE tally(kind TEXT, ai TEXT, superseded INTEGER, closed INTEGER, n INTEGER NOT NULL, PRIMARY KEY(kind, ai, superseded, closed)) WITHOUT ROWID;
 CREATE TABLE sums(name TEXT PRIMARY KEY, n INTEGER NOT NULL, total INTEGER NOT NULL) WITHOUT ROWID;
+CREATE UNIQUE INDEX record_id ON record(id);
 CREATE INDEX record_doubled ON record(id) WHERE doubled = 1;
 CREATE INDEX note_extra ON note(extra) WHERE extra = 1;
 CREATE INDEX handoff_waits ON handoff_reports(waits_for, id) WHERE waits_for IS NOT NULL;
@@ -72,7 +73,6 @@ INSERT INTO words(words, rank) VALUES('hashsize', 33554432);
 
 /// Indexes and triggers, created after the bulk insert.
 pub const INDEXES: &str = "
-CREATE UNIQUE INDEX record_id ON record(id);
 CREATE INDEX record_gone ON record(r) WHERE (kind < 'a' OR superseded = 1);
 CREATE INDEX record_s ON record(s);
 CREATE INDEX concerns_r ON concerns(r);

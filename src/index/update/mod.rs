@@ -61,8 +61,6 @@ pub struct RowInserter<'f> {
 /// Rows held back while a new database is filled: sorted, they insert faster.
 #[derive(Default)]
 pub(crate) struct BulkInsert {
-    /// Rows and versions of records by ID.
-    pub(crate) rows: HashMap<[u8; 16], (i64, i64)>,
     pub(crate) names: Vec<([u8; 16], i64)>,
     pub(crate) concerns: Vec<(i64, i64)>,
     pub(crate) retracted: BTreeSet<Id>,
@@ -70,9 +68,32 @@ pub(crate) struct BulkInsert {
     pub(crate) tally: BTreeMap<&'static str, HashMap<String, i64>>,
 }
 
+impl BulkInsert {
+    /// Inserts the rows of each table of which more than `most` are held back.
+    pub(crate) fn insert_some(&mut self, db: &Connection, most: usize) -> Result<(), IndexError> {
+        if self.names.len() > most {
+            self.names.sort_unstable();
+            for (id, r) in self.names.drain(..) {
+                db.prepare_cached("INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)")?.execute(params![id, r])?;
+            }
+        }
+        if self.concerns.len() > most {
+            self.concerns.sort_unstable();
+            for (s, r) in self.concerns.drain(..) {
+                db.prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?.execute([s, r])?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Bytes of words after which they are inserted: together, since SQLite has FTS5 write the postings that it holds before each
 /// statement that fires a trigger, and merging such small parts takes longer than all else.
 const WORDS: usize = 1 << 20;
+
+/// Rows of a table that are held back and then inserted, sorted: those of one time are near each other, so that this is as fast as all
+/// at once, and takes a few MB.
+const HELD_BACK: usize = 1 << 18;
 
 /// If this many notes differ, a rebuild may be faster.
 const MANY: usize = 500;
@@ -295,9 +316,6 @@ impl<'f> RowInserter<'f> {
     /// Row and version of a record.
     pub(crate) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, IndexError> {
         let id = schema::id(id);
-        if let Some(bulk) = &self.bulk {
-            return Ok(bulk.rows.get(&id).copied());
-        }
         let find = "SELECT r, version FROM record WHERE id = ?";
         Ok(select(self.db, find, [id], |row| Ok((row.get(0)?, row.get(1)?)))?.pop())
     }
@@ -312,18 +330,9 @@ impl<'f> RowInserter<'f> {
     }
 
     fn insert_held_back(&mut self) -> Result<(), IndexError> {
-        let Some(BulkInsert { mut names, mut concerns, retracted, tally, .. }) = self.bulk.take() else {
-            return Ok(());
-        };
-        names.sort_unstable();
-        for row in &names {
-            let add = "INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)";
-            self.db.prepare_cached(add)?.execute(params![row.0, row.1])?;
-        }
-        concerns.sort_unstable();
-        for (s, r) in concerns {
-            self.db.prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?.execute([s, r])?;
-        }
+        let Some(mut bulk) = self.bulk.take() else { return Ok(()) };
+        bulk.insert_some(self.db, 0)?;
+        let BulkInsert { retracted, tally, .. } = bulk;
         for (kind, ais) in tally {
             for (ai, n) in ais {
                 self.db.prepare_cached("INSERT INTO tally VALUES(?, ?, 0, 0, ?)")?.execute(params![kind, ai, n])?;

@@ -11,7 +11,7 @@ use crate::index::note::ParsedLine;
 use crate::index::query::versions::{Versions, versions};
 use crate::index::schema;
 use crate::index::searchable;
-use crate::index::update::RowInserter;
+use crate::index::update::{HELD_BACK, RowInserter};
 use crate::text::query::KINDS;
 use empirica_notes::git::objects::content::inside;
 use empirica_notes::git::parse_oid;
@@ -185,7 +185,7 @@ impl RowInserter<'_> {
             version
         ])?;
         if let Some(bulk) = &mut self.bulk {
-            bulk.rows.insert(id, (r, *version));
+            bulk.insert_some(self.db, HELD_BACK)?;
             let ais = bulk.tally.entry(kind).or_default();
             match ais.get_mut(&envelope.ai) {
                 Some(n) => *n += 1,
