@@ -8,7 +8,7 @@ pub mod version;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -130,11 +130,19 @@ pub fn run_until(
     write_in_background(child.stdin.take(), input);
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
+    let mut written = None;
     let status = loop {
         match (child.try_wait().map_err(not_started)?, deadline) {
             (Some(status), _) => break status,
             (None, None) => break child.wait().map_err(not_started)?,
-            (None, Some(deadline)) if Instant::now() < deadline => std::thread::sleep(POLL),
+            (None, Some(deadline)) if Instant::now() < deadline => match written {
+                // most commands exit as soon as they have closed their standard output
+                None => match stdout.recv_timeout(POLL) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    all => written = Some(all.unwrap_or_default()),
+                },
+                Some(_) => std::thread::sleep(POLL / 4),
+            },
             (None, Some(_)) => {
                 terminate(&mut child);
                 return Ok(None);
@@ -144,7 +152,7 @@ pub fn run_until(
     // a background connection (ssh's ControlPersist) keeps standard error open
     let stderr_timeout = deadline
         .map_or(OUTPUT_TIMEOUT, |deadline| deadline.saturating_duration_since(Instant::now()).min(OUTPUT_TIMEOUT));
-    let stdout = stdout.recv_timeout(OUTPUT_TIMEOUT).unwrap_or_default();
+    let stdout = written.or_else(|| stdout.recv_timeout(OUTPUT_TIMEOUT).ok()).unwrap_or_default();
     let stderr = stderr.recv_timeout(stderr_timeout.max(POLL)).unwrap_or_default();
     Ok(Some(Output { status, stdout, stderr }))
 }
