@@ -12,6 +12,8 @@ const RECORDS: usize = 1_000;
 const ON_ONE: usize = 20;
 /// Words of a finding whose size is measured: as many as of one that an agent logs.
 const WORDS: usize = 20;
+/// Files of a large work tree.
+const FILES: usize = 100_000;
 /// Turns of an exchange, each with new records.
 const TURNS: usize = 5;
 const TEXT: &str =
@@ -31,22 +33,42 @@ pub fn measured(bench: &mut Bench, repo: &Path, size: &str) {
     grown(bench, repo, size);
 }
 
-/// A commit with our hooks beside one without: of a session that logged nothing since, and of one with a digest.
+/// The same in a work tree of [`FILES`], where git itself has more to do.
+pub fn in_a_large_work_tree(bench: &mut Bench) {
+    let path = bench.dir.path().join("large");
+    for at in 0..FILES {
+        let folder = path.join(format!("src/{}", at / 250));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join(at.to_string()), format!("{at}\n")).expect("a file");
+    }
+    run(bench.git(&path, &["init", "-q"]));
+    bench.configure(&path);
+    run(bench.git(&path, &["add", "."]));
+    run(bench.git(&path, &["commit", "-q", "-m", "work"]));
+    run(bench.ours(&path, &["session", "start", "--ai", "bench"]));
+    committed(bench, &path, &format!("{FILES} files"));
+}
+
+/// A commit with our hooks beside one without: the first of a session, one with a digest, and one with nothing to write.
 fn committed(bench: &mut Bench, repo: &Path, size: &str) {
     run(bench.ours(repo, &["init"]));
     let commit = ["commit", "-q", "--allow-empty", "-m", "work"];
     let bare = [&["-c", "core.hooksPath=/dev/null"], commit.as_slice()].concat();
-    for (what, logs) in [("nothing logged", false), ("with a digest", true)] {
-        let before = || {
-            run(bench.ours(repo, &["session", "end"]));
-            run(bench.ours(repo, &["session", "start", "--ai", "bench"]));
-            if logs {
-                run(bench.finding(repo));
-            }
-        };
-        let pair = bench.pair(&before, &|| bench.hooked(repo, &commit), &|| bench.git(repo, &bare));
-        bench.row(&format!("`git commit` with our hooks beside without, {what}, {size}"), pair.ours, pair.theirs, 1.1);
+    let mut rows = Vec::new();
+    let again = || {
+        run(bench.ours(repo, &["session", "end"]));
+        run(bench.ours(repo, &["session", "start", "--ai", "bench"]));
+    };
+    let cases: [(&str, &dyn Fn()); 3] = [
+        ("the first of a session", &again),
+        ("with a digest", &|| run(bench.finding(repo))),
+        ("nothing to write", &|| ()),
+    ];
+    for (what, before) in cases {
+        let pair = bench.pair(before, &|| bench.hooked(repo, &commit), &|| bench.git(repo, &bare));
+        rows.push((format!("`git commit` with our hooks beside without, {what}, {size}"), pair));
     }
+    rows.into_iter().for_each(|(what, pair)| bench.row(&what, pair.ours, pair.theirs, 1.1));
     run(bench.ours(repo, &["deinit"]));
     // what any hook costs
     let empty = repo.join(".git/empty-hooks");

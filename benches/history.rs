@@ -344,6 +344,7 @@ fn exchanged(bench: &mut Bench, places: &[Place]) {
     for Place { size, path } in places {
         exchange::measured(bench, path, &format!("{size} handoffs"));
     }
+    exchange::in_a_large_work_tree(bench);
 }
 
 /// Hooks of an agent, in each repository.
