@@ -136,8 +136,14 @@ impl Remotes<'_> {
     fn joined(&self, blobs: &[Oid]) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for blob in blobs {
-            text.extend(self.store.repo.read_blob(*blob)?.unwrap_or_default());
-            text.push(b'\n');
+            let note = self.store.repo.read_blob(*blob)?.unwrap_or_default();
+            if text.is_empty() {
+                // mostly the only one, and perhaps large
+                text = note;
+            } else {
+                text.push(b'\n');
+                text.extend(note);
+            }
         }
         Ok(text)
     }
