@@ -502,6 +502,19 @@ fn a_task_of_any_number_of_handoffs_is_shown() {
 }
 
 #[test]
+fn a_page_is_made_from_the_newest_records_and_says_so() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let claims: Vec<String> = (0..10_000).map(|at| record(&id(at), "finding", &json!({"text": "theirs"}))).collect();
+    let page = |team: &Team<'_>| team.run(&["report", "--html", "../page.html"]).ok().err;
+    assert!(!page(&team).contains("records of a kind"));
+    team.say(JOURNAL, &claims);
+    team.run(&["sync"]).ok();
+    let said = page(&team);
+    assert!(said.contains("newest 10000 records of a kind; stored: 10001 finding\n"), "{said}");
+}
+
+#[test]
 fn numbers_and_times_beyond_all_bounds_are_data() {
     let place = Sandbox::new();
     let team = Team::new(&place);

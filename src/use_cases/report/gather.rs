@@ -56,8 +56,8 @@ const KINDS: &[&str] = &[
     "accept",
     "supersede",
 ];
-/// Most records read of a kind, the newest.
-const RECORDS: usize = 20_000;
+/// Most records read of a kind, the newest: about those of the sessions shown. Rich ones take 600 MB.
+const RECORDS: usize = 10_000;
 /// Most sessions on the page, the newest.
 pub const SESSIONS: usize = 500;
 /// Most facts on the page, the most important.
@@ -157,11 +157,14 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let filter = SessionFilter::new(context, request)?;
     let index = context.index()?;
     warnings.extend(index.double_warnings()?);
-    for kind in ["finding", "activity", "evidence", "assessment"] {
+    let mut many = Vec::new();
+    for kind in KINDS {
         let count = index.count(kind)?;
-        if count > RECORDS {
-            warnings.push(format!("of {count} records of the kind {kind}, only the newest {RECORDS} are read"));
-        }
+        many.extend((count > RECORDS).then(|| format!("{count} {kind}")));
+    }
+    if !many.is_empty() {
+        let stored = many.join(", ");
+        warnings.push(format!("the page is made from the newest {RECORDS} records of a kind; stored: {stored}"));
     }
     let scan = index.kinds(KINDS, RecordQuery { newest: Some(RECORDS), ..RecordQuery::default() })?;
     let records: Vec<&Record> = scan.records().collect();
