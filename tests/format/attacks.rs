@@ -1,6 +1,8 @@
 //! A teammate who can push writes whatever they like to the notes of the remote: every command ends, within 512 MB of address
-//! space, what is ours is still there, and other refs and the code are still pushed. `EMPIRICA_TEST_LONG` tries the full sizes.
+//! space beyond the size of the notes, what is ours is still there, and other refs and the code are still pushed.
+//! `EMPIRICA_TEST_LONG` tries the full sizes.
 
+use std::cell::Cell;
 use std::fs;
 
 use serde_json::{Value, json};
@@ -12,8 +14,8 @@ pub(super) const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
 pub(super) const CHECKPOINTS: &str = "refs/notes/empirica/data/checkpoints";
 pub(super) const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 pub(super) const OURS: &str = "the cache of ours is cold at noon";
-/// The limit of a command, in KiB.
-const MEMORY: u32 = 512 << 10;
+/// The limit of a command beyond the size of what is said, in KiB.
+const MEMORY: usize = 512 << 10;
 
 /// An entry of a tree: its mode, its name and the id of its object.
 type Entry = (&'static str, String, String);
@@ -22,6 +24,8 @@ type Entry = (&'static str, String, String);
 pub(super) struct Team<'p> {
     pub(super) hub: Repo<'p>,
     pub(super) ours: Repo<'p>,
+    /// The size of the notes pushed, in bytes.
+    said: Cell<usize>,
 }
 
 impl<'p> Team<'p> {
@@ -36,7 +40,7 @@ impl<'p> Team<'p> {
         ours.json(["finding", OURS, "--at", "README.md:1"]);
         ours.hand_over("ours");
         ours.run(["sync"]).ok();
-        Team { hub, ours }
+        Team { hub, ours, said: Cell::new(0) }
     }
 
     /// Stores an object in the remote, unchecked.
@@ -94,6 +98,7 @@ impl<'p> Team<'p> {
     pub(super) fn say(&self, name: &str, lines: &[String]) {
         let head = self.ours.head();
         let note = self.hub.git(["notes", "--ref", name, "show", &head]).out + &lines.join("\n") + "\n";
+        self.said.set(self.said.get() + note.len());
         let blob = self.object("blob", note.as_bytes());
         self.add(name, vec![("100644", head, blob)]);
     }
@@ -108,7 +113,7 @@ impl<'p> Team<'p> {
     /// Runs the program within the limit of memory.
     pub(super) fn run(&self, arguments: &[&str]) -> RunOutput {
         let program = self.ours.program();
-        let limited = format!("ulimit -v {MEMORY}; exec \"$@\"");
+        let limited = format!("ulimit -v {}; exec \"$@\"", MEMORY + self.said.get() / 1024);
         let mut command = self.ours.place.command("sh", &self.ours.path);
         command.args(["-c", &limited, "sh"]).arg(program.get_program()).args(arguments);
         RunOutput::new(command.output().expect("sh starts"))
@@ -140,7 +145,6 @@ impl<'p> Team<'p> {
             &["handoff", "list"],
             &["query"],
             &["task", "list"],
-            &["metrics"],
             &["bootstrap"],
             &["report", "--html", "../page.html"],
         ] {

@@ -153,7 +153,7 @@ impl Remotes<'_> {
         let repo = self.store.repo;
         let found = differences(repo, self.store.tree(comparison.ours)?, self.store.tree(comparison.theirs)?)?;
         let is_lines = NoteFormat::of(&comparison.name) == NoteFormat::Lines;
-        let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
+        let mut lines: [BTreeSet<Vec<u8>>; 2] = Default::default();
         let mut notes = [0usize; 2];
         for blobs in found.notes.values() {
             let texts = [self.joined(&blobs[0])?, self.joined(&blobs[1])?];
@@ -168,16 +168,16 @@ impl Remotes<'_> {
             for side in 0..2 {
                 let mut only = sets[side].difference(&sets[1 - side]).peekable();
                 notes[side] += usize::from(only.peek().is_some());
-                lines[side].extend(only.map(|line| (line.to_vec(), to_line(line))));
+                lines[side].extend(only.map(|line| line.to_vec()));
             }
         }
         // redacted lines are not transferred
         let all = Tombstones::of(repo, comparison.ours)?.united(&Tombstones::of(repo, comparison.theirs)?);
-        lines.iter_mut().for_each(|lines| lines.retain(|line, _| all.permits(line)));
+        lines.iter_mut().for_each(|lines| lines.retain(|line| all.permits(line)));
         let namespace = namespace_of(&comparison.name);
         let pending = log::read(&self.store.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
-        lines[0].extend(pending.map(|pending| (pending.line.clone(), to_line(&pending.line))));
-        let [ours, theirs] = lines.map(|lines| lines.into_values().collect());
+        lines[0].extend(pending.map(|pending| pending.line));
+        let [ours, theirs] = lines.map(|lines| lines.into_iter().map(to_line).collect());
         Ok((TransferLines { lines: theirs, notes: notes[1] }, TransferLines { lines: ours, notes: notes[0] }))
     }
 
@@ -259,6 +259,6 @@ impl Remotes<'_> {
     }
 }
 
-fn to_line(bytes: &[u8]) -> Line {
-    Line { id: lines::id(bytes).map(str::to_owned), bytes: bytes.to_vec() }
+fn to_line(bytes: Vec<u8>) -> Line {
+    Line { id: lines::id(&bytes).map(str::to_owned), bytes }
 }
