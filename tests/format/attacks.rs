@@ -145,6 +145,8 @@ impl<'p> Team<'p> {
             &["handoff", "list"],
             &["query"],
             &["task", "list"],
+            &["metrics"],
+            &["calibration"],
             &["bootstrap"],
             &["report", "--html", "../page.html"],
         ] {
@@ -418,6 +420,17 @@ fn sessions_of_any_number_of_agents_are_counted_and_the_newest_shown() {
     team.say(JOURNAL, &journal);
     team.say(CHECKPOINTS, &checkpoints);
     team.survives(0);
+    // the total counts all
+    for command in ["calibration", "metrics"] {
+        let table = team.ours.json([command]);
+        let rows = table["agents"].as_array().map(Vec::len);
+        assert_eq!((rows, &table["total_agents"]), (Some(500), &json!(number + 1)), "{command}");
+        let ran = team.run(&[command]);
+        assert!(ran.err.contains(&format!("{} agents; ", number - 499)), "{}", ran.err);
+    }
+    let calibration = team.ours.json(["calibration"]);
+    let listed = calibration["sessions"].as_array().map(Vec::len);
+    assert_eq!((listed, &calibration["total_sessions"]), (Some(500), &json!(number + 1)));
     let project = team.ours.json(["status", "--all", "--budget", "100000"]);
     let counts = json!({"sessions": number + 1, "active_sessions": number + 1, "agents": number + 1});
     assert_eq!(project["project"], counts);

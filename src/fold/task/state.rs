@@ -130,13 +130,16 @@ impl TaskState {
             TaskAction::Handoff(handoff, false) => Some((&step.envelope.id, handoff)),
             _ => None,
         })?;
-        let roots = Roots::new(&self.steps);
-        let mut resolved = self.steps.iter().filter_map(|step| match &step.action {
-            TaskAction::Accept(Accept { of, resolution: Some(_), .. }) => Some(of),
-            _ => None,
-        });
+        let is_resolved = || {
+            let roots = Roots::new(&self.steps);
+            let mut resolved = self.steps.iter().filter_map(|step| match &step.action {
+                TaskAction::Accept(Accept { of, resolution: Some(_), .. }) => Some(of),
+                _ => None,
+            });
+            resolved.any(|of| roots.of(of) == roots.of(id))
+        };
         let to = match &newest.route {
-            Some(route) if route.escalated && resolved.any(|of| roots.of(of) == roots.of(id)) => &route.then,
+            Some(route) if route.escalated && is_resolved() => &route.then,
             _ => &newest.to,
         };
         to.as_deref().filter(|_| self.status != TaskStatus::Complete)

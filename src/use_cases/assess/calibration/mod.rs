@@ -13,8 +13,8 @@ use crate::fold::assessment::belief::{Belief, beliefs};
 use crate::fold::assessment::calibration::{CalibrationResult, calibrate};
 use crate::fold::assessment::track_record::{Score, TrackEntry};
 use crate::fold::session_summary::SessionSummary;
+use crate::text::list::{ROWS, busiest};
 use empirica_notes::error::Result;
-use empirica_notes::model::Vector;
 use empirica_notes::model::session::Session;
 
 #[derive(Debug)]
@@ -23,8 +23,6 @@ pub struct SessionCalibration {
     pub calibration: CalibrationResult,
     /// Forecast and outcome.
     pub entry: TrackEntry,
-    /// The change of each vector from before the work to after it.
-    differences: Vec<(Vector, f64)>,
 }
 
 /// Several sessions together.
@@ -41,12 +39,14 @@ pub struct CalibrationSummary {
 
 #[derive(Debug)]
 pub struct CalibrationOutcome {
-    /// The sessions, newest start first.
+    /// The sessions, newest start first, at most [`ROWS`].
     pub sessions: Vec<SessionCalibration>,
+    pub total_sessions: usize,
     /// All of them; `None` for a single session, from which nothing follows.
     pub overall: Option<CalibrationSummary>,
-    /// By agent, in order of their names; empty for a single session.
+    /// By agent, in order of their names, those with most sessions, at most [`ROWS`]; empty for a single session.
     pub agents: Vec<(String, CalibrationSummary)>,
+    pub total_agents: usize,
     /// Whether any session is stored here.
     pub any: bool,
     pub warnings: Vec<String>,
@@ -62,34 +62,34 @@ pub fn run(context: &CommandContext<'_>) -> Result<CalibrationOutcome> {
         Some(name) => Some(names::session(context, name)?.id),
         None => None,
     };
-    let all = index.summaries(context.selection.ai.as_deref())?.into_iter().rev();
-    let matching = all.filter(|(session, _)| named.as_ref().is_none_or(|id| session.id == *id));
-    let sessions: Vec<SessionCalibration> = matching.map(SessionCalibration::from).collect();
-    let any = !sessions.is_empty() || index.count_sessions()? > 0;
-    let (mut overall, mut agents) = (None, Vec::new());
+    let mut all = index.summaries(context.selection.ai.as_deref())?;
+    all.retain(|(session, _)| named.as_ref().is_none_or(|id| session.id == *id));
+    let any = !all.is_empty() || index.count_sessions()? > 0;
+    let (mut overall, mut agents, mut total_agents) = (None, Vec::new(), 0);
     if named.is_none() {
-        let mut by_agent: BTreeMap<&str, Vec<&SessionCalibration>> = BTreeMap::new();
-        for one in &sessions {
-            by_agent.entry(&one.session.ai).or_default().push(one);
+        let mut by_agent: BTreeMap<&str, Vec<&SessionSummary>> = BTreeMap::new();
+        for (session, summary) in &all {
+            by_agent.entry(&session.ai).or_default().push(summary);
         }
-        agents = by_agent.into_iter().map(|(ai, ones)| (ai.to_owned(), summary(ones))).collect();
-        overall = Some(summary(sessions.iter().collect()));
+        total_agents = by_agent.len();
+        let busiest = busiest(by_agent.iter().map(|(ai, ones)| (*ai, ones.len())));
+        let listed = by_agent.into_iter().filter(|(ai, _)| busiest.contains(ai));
+        agents = listed.map(|(ai, ones)| (ai.to_owned(), summary(ones))).collect();
+        overall = Some(summary(all.iter().map(|(_, summary)| summary).collect()));
     }
-    Ok(CalibrationOutcome { sessions, overall, agents, any, warnings })
+    let total_sessions = all.len();
+    let sessions = all.into_iter().rev().take(ROWS).map(SessionCalibration::from).collect();
+    Ok(CalibrationOutcome { sessions, total_sessions, overall, agents, total_agents, any, warnings })
 }
 
 impl From<(Session, SessionSummary)> for SessionCalibration {
     fn from((session, summary): (Session, SessionSummary)) -> Self {
-        SessionCalibration {
-            calibration: calibrate(summary.before.as_ref(), summary.after.as_ref()),
-            entry: summary.entry,
-            differences: summary.differences,
-            session,
-        }
+        let calibration = calibrate(summary.before.as_ref(), summary.after.as_ref());
+        SessionCalibration { calibration, entry: summary.entry, session }
     }
 }
 
-fn summary(mut ones: Vec<&SessionCalibration>) -> CalibrationSummary {
+fn summary(mut ones: Vec<&SessionSummary>) -> CalibrationSummary {
     // a fixed order, so that all clones get the same sums
     ones.sort_by(|a, b| a.entry.end.cmp(&b.entry.end));
     CalibrationSummary {

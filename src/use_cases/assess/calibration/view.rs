@@ -119,14 +119,16 @@ impl<'a> From<&'a SessionCalibration> for OneView<'a> {
 /// The sessions' forecasts beside their outcomes.
 #[derive(Serialize, JsonSchema)]
 pub struct CalibrationView<'a> {
-    /// The sessions, newest first.
+    /// The sessions, newest first, at most 500.
     sessions: Vec<OneView<'a>>,
     /// How many they are.
     total_sessions: usize,
     /// All of them; null with `--session`.
     overall: Option<SummaryView<'a>>,
-    /// By agent, in order of their names; empty with `--session`.
+    /// By agent, in order of their names: the 500 with most sessions; empty with `--session`.
     agents: Vec<AgentView<'a>>,
+    /// How many agents there are; 0 with `--session`.
+    total_agents: usize,
     /// Without any session: that there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
@@ -276,7 +278,7 @@ pub fn beliefs(outcome: &CalibrationOutcome) -> Answer {
     let view = AllBeliefsView {
         overall: outcome.overall.as_ref().map(|summary| of(summary, None)),
         agents: outcome.agents.iter().map(|(ai, summary)| of(summary, Some(ai))).collect(),
-        total_sessions: outcome.sessions.len(),
+        total_sessions: outcome.total_sessions,
     };
     Answer::new(view).warn(outcome.warnings.clone())
 }
@@ -289,9 +291,10 @@ pub fn answer(outcome: &CalibrationOutcome) -> Answer {
     };
     let answer = Answer::new(CalibrationView {
         sessions: outcome.sessions.iter().map(OneView::from).collect(),
-        total_sessions: outcome.sessions.len(),
+        total_sessions: outcome.total_sessions,
         overall: outcome.overall.as_ref().map(SummaryView::from),
         agents: outcome.agents.iter().map(|(ai_id, of)| AgentView { summary: of.into(), ai_id }).collect(),
+        total_agents: outcome.total_agents,
         message,
     });
     let answer = answer.warn(outcome.warnings.clone());
@@ -308,5 +311,14 @@ pub fn answer(outcome: &CalibrationOutcome) -> Answer {
         }
     }
     parts.extend(outcome.sessions.iter().map(one_text));
-    answer.text(parts.join("\n")).paged()
+    let answer = answer.text(parts.join("\n")).paged();
+    let left_out = [
+        (outcome.total_sessions - outcome.sessions.len(), "older session"),
+        (outcome.total_agents - outcome.agents.len(), "agent"),
+    ];
+    let left_out = left_out.into_iter().filter(|(n, _)| *n > 0);
+    match left_out.map(|(n, what)| format::count(n, what)).collect::<Vec<_>>().as_slice() {
+        [] => answer,
+        some => answer.hint(format!("not listed: {}; show one agent: --ai <id>", some.join(", "))),
+    }
 }

@@ -10,6 +10,7 @@ use crate::render::pairs::Pairs;
 use crate::render::safe::Fence;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
+use crate::text::list::busiest;
 use crate::text::tokens;
 use crate::use_cases::handoff::pack::Detail;
 use crate::use_cases::handoff::receive;
@@ -216,8 +217,10 @@ pub struct MetricsView<'a> {
     exact: bool,
     /// All that matches the filter.
     overall: NumbersView,
-    /// Each agent, by name.
+    /// By agent, in order of their names: the 500 with most sessions.
     agents: Vec<AgentView<'a>>,
+    /// How many agents there are.
+    total_agents: usize,
     /// Each period with a record, oldest first.
     periods: Vec<PeriodView<'a>>,
     /// How long handoffs to a receiver wait, how long its work takes, and where tasks stall.
@@ -422,6 +425,7 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
         (true, true) => Some("Nothing that is stored here fits."),
         (true, false) => Some("Nothing is stored here yet."),
     };
+    let busiest = busiest(metrics.agents.iter().map(|(ai, tally)| (ai.as_str(), tally.sessions as usize)));
     let view = MetricsView {
         ai_id: query.ai.as_deref(),
         since: time(query.since_ms),
@@ -432,8 +436,10 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
         agents: metrics
             .agents
             .iter()
+            .filter(|(ai, _)| busiest.contains(ai.as_str()))
             .map(|(ai, tally)| AgentView { ai_id: ai, numbers: numbers(tally, &|handed| handed.ai == *ai) })
             .collect(),
+        total_agents: metrics.agents.len(),
         periods: metrics
             .periods
             .iter()
@@ -459,7 +465,11 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
     if let Some(message) = message {
         return Ok(answer.text(format!("{message}\n")));
     }
-    let answer = answer.text(parts.join("\n")).paged();
+    let mut answer = answer.text(parts.join("\n")).paged();
+    if metrics.agents.len() > busiest.len() {
+        let more = format::count(metrics.agents.len() - busiest.len(), "agent");
+        answer = answer.hint(format!("not listed: {more}; show one agent: --ai <id>"));
+    }
     Ok(match metrics.duplicates.len() - listed.len() {
         0 => answer,
         more => answer.hint(format!("{more} more duplicates: --limit {}", metrics.duplicates.len())),
