@@ -694,6 +694,37 @@ fn claims_about_many_ranges_of_a_large_text_take_no_memory_each() {
     }
 }
 
+/// In other clones, anyone can write any number of notes for a session.
+#[test]
+fn a_commit_of_a_session_with_any_number_of_notes_reads_the_newest() {
+    const NEWEST: usize = 128;
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let session = team.ours.start("ada", "a long task");
+    team.ours.run(["finding", "the first of ours"]).ok();
+    team.ours.commit("a.txt", "a", "A");
+    team.ours.run(["finding", "the second of ours"]).ok();
+    team.ours.run(["sync"]).ok();
+    // ahead of the clock, and so the newest
+    let theirs = |at: u64| {
+        let more = json!({"text": "theirs", "session": session, "at": "2099-01-01T00:00:00.000Z"});
+        record(&format!("03b3a000-0000-7000-8000-{at:012x}"), "finding", &more)
+    };
+    let count = if is_long() { 20_000 } else { 4 * NEWEST as u64 };
+    let notes = (0..count).map(|at| ("100644", format!("{at:040x}"), team.object("blob", theirs(at).as_bytes())));
+    team.add(JOURNAL, notes.collect());
+    team.ours.run(["sync"]).ok();
+    assert_eq!(team.ours.json(["resume"])["sessions"][0]["session_id"], *session);
+    team.ours.run(["finding", "the third of ours"]).ok();
+    let commit = team.ours.commit("b.txt", "b", "B");
+    let note = team.ours.note(HANDOFFS, &commit);
+    assert!(note.contains("the second of ours") && note.contains("the third of ours"), "{note:.1000}");
+    assert!(!note.contains("the first of ours"), "an earlier digest has it: {note:.1000}");
+    assert_eq!(note.matches("\"a long task\"").count(), 1, "{note:.1000}");
+    let read = note.matches("\"theirs\"").count();
+    assert!((1..=NEWEST).contains(&read), "{read} notes of theirs were read");
+}
+
 #[test]
 fn footers_and_passages_without_end_are_read_once() {
     let place = Sandbox::new();

@@ -425,6 +425,7 @@ fn every_limit_of_the_tables_is_that_of_the_code() {
         (&guide, "LISTED: usize = 200", 1, "| the newest 500, 200 and 200 |"),
         (&guide, "ROWS: usize = 500", 1, "list | the newest 500, and the 500 with most sessions |"),
         (&guide, "RECORDS: usize = 10_000", 1, "`report` reads | the newest 10,000 |"),
+        (&guide, "NEWEST: usize = 128", 1, "digest of a commit reads | the newest 128 |"),
         (&guide, "HOOK_WAIT: Duration = Duration::from_millis(500)", 1, "locks in a hook | 500 ms |"),
         (&guide, "TIME: Duration = Duration::from_secs(10)", 1, "`empirica.syncTimeout` is set | 10 s |"),
         (&guide, "ROUNDS: u32 = 12", 1, "while the remote changes | 12 |"),

@@ -7,7 +7,7 @@ use empirica_notes::model::handoff::digest::Reply;
 use empirica_notes::model::{Body, Digest, Id, Record, SessionId};
 
 /// The digest of `session` since its last digest or a handoff for which `is_reported` is true; `None` if it would be
-/// empty. Records are in order of ID.
+/// empty. Records are in order of ID; the oldest may be missing.
 pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Id) -> bool) -> Option<Digest> {
     let own = |record: &&&Record| record.envelope.session.as_ref() == Some(session);
     let reported = records.iter().filter(own).filter_map(|record| match &record.body {
@@ -20,6 +20,10 @@ pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Id
     let upto = new().filter(|record| own(&record)).map(|record| record.envelope.id.clone()).max()?;
     let all = SessionRecords::collect(records.iter().copied(), session)?;
     let session_records = SessionRecords::collect(new(), session)?.with_ends();
+    let last_task = records.iter().rev().filter(own).find_map(|record| match &record.body {
+        Body::Digest(digest) => Some(digest.task.clone()),
+        _ => None,
+    });
     let question = |of: &Id| {
         records.iter().find_map(|record| match &record.body {
             Body::Unknown(unknown) if record.envelope.id == *of => Some(unknown.text.clone()),
@@ -36,7 +40,7 @@ pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Id
     // the reasoning stays in the assessment
     let assessments = session_records.assessed().into_iter().map(|assessed| Assessed { reasoning: None, ..assessed });
     let digest = Digest {
-        task: all.session.task.unwrap_or_default(),
+        task: all.session.task.or(last_task).unwrap_or_default(),
         upto,
         answers: answers.collect(),
         assessments: assessments.collect(),

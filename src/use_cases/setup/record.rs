@@ -49,12 +49,55 @@ pub struct InstalledHooks {
     /// Whether `init` created the folder.
     #[serde(default)]
     pub made: bool,
+    /// Where core.hooksPath still names the folder, if the repository was moved or copied since.
+    #[serde(skip)]
+    pub moved_from: Option<PathBuf>,
 }
 
 impl InstalledHooks {
     pub fn new(placement: HookPlacement, folder: PathBuf) -> Self {
         let (files, former, renamed) = Default::default();
-        InstalledHooks { placement, folder, config: None, former, theirs: None, files, renamed, made: false }
+        InstalledHooks {
+            placement,
+            folder,
+            config: None,
+            former,
+            theirs: None,
+            files,
+            renamed,
+            made: false,
+            moved_from: None,
+        }
+    }
+
+    /// The git directory that has the folder; `None` for `config`.
+    fn common_dir(&self) -> Option<&Path> {
+        match self.placement {
+            HookPlacement::Config => None,
+            HookPlacement::Folder => self.folder.parent()?.parent(),
+            HookPlacement::Default => self.folder.parent(),
+        }
+    }
+
+    /// Replaces a git directory that is now another, as the repository was moved or copied.
+    fn rebase(&mut self, from: &Path, to: &Path) {
+        let rebased = |path: &Path| path.strip_prefix(from).ok().map(|rest| to.join(rest));
+        let in_text = |path: &mut String| {
+            if let Some(now) = rebased(Path::new(path)) {
+                *path = now.to_string_lossy().into_owned();
+            }
+        };
+        self.former.iter_mut().chain(&mut self.theirs).for_each(in_text);
+        self.config = self.config.take().map(|path| rebased(&path).unwrap_or(path));
+        if let Some(now) = rebased(&self.folder) {
+            let before = std::mem::replace(&mut self.folder, now);
+            self.moved_from = (self.placement == HookPlacement::Folder).then_some(before);
+        }
+    }
+
+    /// Whether core.hooksPath with this value names the folder, or where it was.
+    pub fn is_named_by(&self, value: &str) -> bool {
+        [Some(&self.folder), self.moved_from.as_ref()].into_iter().flatten().any(|folder| folder == Path::new(value))
     }
 
     /// The file that sets core.hooksPath.
@@ -168,12 +211,18 @@ pub fn path(common_dir: &Path) -> PathBuf {
 }
 
 impl SetupRecord {
+    /// Whether git looks for our hooks where the repository was before it was moved or copied.
+    pub fn is_left_behind(&self) -> bool {
+        self.hooks.iter().any(|hooks| hooks.moved_from.is_some())
+    }
+
     /// Whether the repository is set up, rather than only worktree files written.
     pub fn is_set_up(&self) -> bool {
         !self.hooks.is_empty() || !self.config.is_empty()
     }
 
-    /// Reads the record; `None` if there is none, an error if it cannot be parsed.
+    /// Reads the record, with the paths of a repository that was moved or copied as they are now; `None` if there is
+    /// none, an error if it cannot be parsed.
     pub fn load(common_dir: &Path) -> Result<Option<Self>> {
         let path = path(common_dir);
         let unusable = |error: Box<dyn std::error::Error + Send + Sync>| {
@@ -187,9 +236,13 @@ impl SetupRecord {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(error) => return Err(unusable(error.into())),
         };
-        let record: SetupRecord = serde_json::from_slice(&text).map_err(|error| unusable(error.into()))?;
+        let mut record: SetupRecord = serde_json::from_slice(&text).map_err(|error| unusable(error.into()))?;
         if record.version != 1 {
             return Err(unusable(format!("it has version {}", record.version).into()));
+        }
+        let former = record.hooks.iter().find_map(InstalledHooks::common_dir).map(Path::to_owned);
+        if let Some(former) = former.filter(|former| former != common_dir) {
+            record.hooks.iter_mut().for_each(|hooks| hooks.rebase(&former, common_dir));
         }
         Ok(Some(record))
     }

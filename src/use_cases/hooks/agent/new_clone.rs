@@ -1,4 +1,4 @@
-//! A clone with agents' files that were committed, where `init` never ran.
+//! A clone with agents' files that were committed, where `init` never ran, or not since it was moved.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use empirica_notes::git::remotes;
 /// The longest time that an agent waits for the notes of a remote.
 const WAIT: Duration = Duration::from_secs(3);
 
-/// Whether `git push` sends no records: there is a remote, and `init` never ran here.
+/// Whether `git push` sends no records: there is a remote, and `init` never ran here, or not since the clone was moved.
 pub fn lacks_setup(context: &CommandContext<'_>) -> Result<bool> {
     let record = SetupRecord::load(&context.repo.common_dir())?;
-    let is_set_up = record.is_some_and(|record| record.is_set_up());
+    let is_set_up = record.is_some_and(|record| record.is_set_up() && !record.is_left_behind());
     // names are read without git
     Ok(!is_set_up && !remotes::names(context.repo).is_empty() && !init::sources(context.repo, None)?.is_empty())
 }

@@ -53,13 +53,22 @@ impl EditableWorkTree {
         EditableWorkTree { worktree, top, git: vec![repo.common_dir(), repo.git_dir()] }
     }
 
-    /// The worktree of an entry: the present one, otherwise its former root if that still exists.
+    /// The worktree of an entry: the present one, otherwise its former root if that is still a worktree of the repository.
     fn of(repo: &Repository, edited: &EditedFile) -> Option<Self> {
         let top = match edited.worktree == repo.worktree_key() {
             true => repo.work_tree()?,
-            false => edited.top.canonicalize().ok().filter(|top| top.is_dir())?,
+            false => edited.top.canonicalize().ok().filter(|top| Self::is_of(repo, top))?,
         };
         Some(Self::at(repo, edited.worktree.clone(), top))
+    }
+
+    /// Whether a folder is a worktree of the repository, and not of one that this is a copy of.
+    fn is_of(repo: &Repository, top: &Path) -> bool {
+        let git = top.join(".git");
+        let linked = fs::read_to_string(&git).ok();
+        let linked = linked.as_deref().and_then(|text| text.strip_prefix("gitdir: ")).map(str::trim_end);
+        let git_dir = linked.map_or(git, |path| top.join(path)).canonicalize();
+        git_dir.is_ok_and(|git_dir| git_dir.starts_with(repo.common_dir()))
     }
 
     /// Locates a file by its path from the root. Follows symlinks, but not out of the worktree.

@@ -40,8 +40,9 @@ impl<'a> HookPaths<'a> {
         path.canonicalize().unwrap_or(path)
     }
 
-    fn is_ours(&self, path: &str) -> bool {
+    fn is_ours(&self, path: &str, record: &SetupRecord) -> bool {
         self.resolve(path).starts_with(self.common.join("empirica"))
+            || record.hooks.iter().any(|hooks| hooks.is_named_by(path))
     }
 
     /// Whether a folder has foreign hooks under the shipped names that git runs.
@@ -79,13 +80,13 @@ fn target(site: &HookPaths<'_>, record: &SetupRecord) -> Result<InstalledHooks> 
     hooks.config = of_worktree.then(|| site.repo.git_dir().join("config.worktree"));
     let default = default.to_string_lossy().into_owned();
     let (former, theirs) = match last {
-        Some(value) if site.is_ours(&value.value) => {
+        Some(value) if site.is_ours(&value.value, record) => {
             let is_same = |recorded: &&InstalledHooks| {
                 recorded.placement == HookPlacement::Folder && recorded.file() == hooks.file()
             };
             let recorded = record.hooks.iter().find(is_same).ok_or_else(|| forgotten(&hooks.folder))?;
             // an outer setting may have changed since
-            let outer = configured.iter().rev().find(|value| !site.is_ours(&value.value));
+            let outer = configured.iter().rev().find(|value| !site.is_ours(&value.value, record));
             match (&recorded.theirs, recorded.former.is_empty()) {
                 (Some(theirs), false) => (recorded.former.clone(), theirs.clone()),
                 _ => (Vec::new(), outer.map_or(default, |value| value.value.clone())),
@@ -271,11 +272,10 @@ pub fn revert(
 ) -> Result<()> {
     if hooks.placement == HookPlacement::Folder {
         let file = hooks.file();
-        let ours = hooks.folder.to_string_lossy().into_owned();
         // the setting was removed with its worktree
         let gone = hooks.config.as_ref().is_some_and(|path| !path.exists());
         let now = if gone { Vec::new() } else { config::own(repo, &file, "core.hooksPath")? };
-        if now == [ours] {
+        if matches!(now.as_slice(), [value] if hooks.is_named_by(value)) {
             let (former, values) = (now, hooks.former.clone());
             steps.push(SetupStep::SetValues { file, key: "core.hooksPath".to_owned(), former, values });
         }

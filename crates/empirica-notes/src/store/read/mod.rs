@@ -369,7 +369,8 @@ impl Reader<'_> {
     /// `find` and remembers where its records are.
     pub fn session(&self, session: &SessionId, find: impl FnOnce() -> Result<Scan>) -> Result<Scan> {
         let view = self.pending_view()?;
-        if let Some(places) = self.places_of(session, &view) {
+        let known = session_notes::read(&self.store.paths, session);
+        if let Some(places) = known.filter(|_| self.store.recovery().at_saved_tips(&view.tips)) {
             return self.scan_places(&places, &view);
         }
         let found = find()?;
@@ -377,17 +378,14 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// As [`Self::session`] for callers that cannot wait: if the session's notes are unknown, reads only the notes of
-    /// `near` and the logs.
+    /// As [`Self::session`] for callers that cannot wait: reads only the newest of the session's notes, if they are known,
+    /// the notes of `near`, and the logs.
     pub fn session_near(&self, session: &SessionId, near: Option<Oid>) -> Result<Scan> {
         let view = self.pending_view()?;
-        let near = || Namespace::ALL.into_iter().flat_map(|namespace| near.map(|on| (namespace, on))).collect();
-        self.scan_places(&self.places_of(session, &view).unwrap_or_else(near), &view)
-    }
-
-    /// The notes of a session; `None` if unknown.
-    fn places_of(&self, session: &SessionId, view: &PendingView) -> Option<BTreeSet<session_notes::NoteKey>> {
-        session_notes::read(&self.store.paths, session).filter(|_| self.store.recovery().at_saved_tips(&view.tips))
+        let newest = session_notes::newest(&self.store.paths, session);
+        let mut places = newest.filter(|_| self.store.recovery().at_saved_tips(&view.tips)).unwrap_or_default();
+        places.extend(Namespace::ALL.into_iter().flat_map(|namespace| near.map(|on| (namespace, on))));
+        self.scan_places(&places, &view)
     }
 
     /// The records of these notes and of the logs.
@@ -409,11 +407,13 @@ impl Reader<'_> {
 
     /// Rewrites the list of a session's notes, unless something was written since `tips`.
     fn save_list(&self, all: &Scan, session: &SessionId, tips: &Tips) {
-        let mut places = BTreeSet::new();
-        for entry in all.entries() {
+        let (mut places, mut listed) = (Vec::new(), BTreeSet::new());
+        for entry in all.entries().rev() {
             let namespace = entry.record.body.namespace();
-            places.extend(namespace.into_iter().flat_map(|namespace| entry.on.iter().map(move |on| (namespace, *on))));
+            let of_entry = namespace.into_iter().flat_map(|namespace| entry.on.iter().map(move |on| (namespace, *on)));
+            places.extend(of_entry.filter(|place| listed.insert(*place)));
         }
+        places.reverse();
         // a running writer will change the refs: write no list then
         if let Ok(_lock) = Lock::acquire(&self.store.paths, &self.store.paths.lock(), Duration::ZERO)
             && Tips::load(&self.store.paths) == *tips

@@ -208,7 +208,7 @@ impl Writer<'_> {
             unborn::remember(&self.store.paths, pending, self.store.repo.reflog_len());
         }
         if let (Body::SessionStart(_), Some(session)) = (&record.body, &record.envelope.session) {
-            session_notes::begin(&self.store.paths, session, &BTreeSet::new());
+            session_notes::begin(&self.store.paths, session, &[]);
         }
     }
 

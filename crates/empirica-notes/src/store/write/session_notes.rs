@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::fault;
@@ -19,6 +19,11 @@ use crate::store::log::PendingRecord;
 /// A note: its namespace and annotated object.
 pub type NoteKey = (Namespace, Oid);
 
+/// The number of notes that a caller who cannot wait reads. A session writes two or three for each commit.
+const NEWEST: usize = 128;
+/// The length of the longest line, in bytes.
+const LINE_BYTES: u64 = 80;
+
 fn path(paths: &Paths, session: &SessionId) -> PathBuf {
     paths.file("sessions").join(session.as_str())
 }
@@ -26,18 +31,37 @@ fn path(paths: &Paths, session: &SessionId) -> PathBuf {
 /// The notes with records of the session, without pending ones; `None` if unknown.
 pub fn read(paths: &Paths, session: &SessionId) -> Option<BTreeSet<NoteKey>> {
     let path = path(paths, session);
-    path.exists().then(|| {
-        let lines = read_lines(&path);
-        lines
-            .iter()
-            .filter_map(|line| line.split_once(' '))
-            .filter_map(|(namespace, id)| Some((Namespace::parse(namespace)?, parse_oid(id)?)))
-            .collect()
-    })
+    path.exists().then(|| read_lines(&path).iter().filter_map(|line| parse(line)).collect())
 }
 
-/// Writes the list of a session that has records only in these notes.
-pub fn begin(paths: &Paths, session: &SessionId, places: &BTreeSet<NoteKey>) {
+/// As [`read`], but at most the [`NEWEST`]: in other clones, anyone can write any number of notes for a session.
+pub fn newest(paths: &Paths, session: &SessionId) -> Option<BTreeSet<NoteKey>> {
+    newest_of(&path(paths, session))
+}
+
+fn newest_of(list: &Path) -> Option<BTreeSet<NoteKey>> {
+    let read = || {
+        let mut file = fs::File::open(list)?;
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(NEWEST as u64 * LINE_BYTES)))?;
+        let mut end = String::new();
+        file.read_to_string(&mut end).map(|_| end)
+    };
+    match read() {
+        // the first of these lines may be cut, and names no note then
+        Ok(end) => Some(end.lines().rev().take(NEWEST).filter_map(parse).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(_) => Some(BTreeSet::new()),
+    }
+}
+
+fn parse(line: &str) -> Option<NoteKey> {
+    let (namespace, id) = line.split_once(' ')?;
+    Some((Namespace::parse(namespace)?, parse_oid(id)?))
+}
+
+/// Writes the list of a session that has records only in these notes, in the order in which they were written.
+pub fn begin(paths: &Paths, session: &SessionId, places: &[NoteKey]) {
     let text: String = places.iter().map(line).collect();
     // without a list all notes are read
     let _ = replace_by_way_of(paths.sharing(), paths.state(), &path(paths, session), &text);
@@ -47,11 +71,11 @@ fn line(place: &NoteKey) -> String {
     format!("{} {}\n", place.0.name(), place.1)
 }
 
-/// Adds notes to the list of a session, if it has one. A list that cannot be extended is removed; fails if that fails,
+/// Makes notes the newest of a session's list, if it has one. A list that cannot be extended is removed; fails if that fails,
 /// too.
 pub fn add(paths: &Paths, session: &SessionId, places: &BTreeSet<NoteKey>) -> Result<()> {
-    let Some(known) = read(paths, session) else { return Ok(()) };
-    let text: String = places.difference(&known).map(line).collect();
+    let Some(newest) = newest(paths, session) else { return Ok(()) };
+    let text: String = places.difference(&newest).map(line).collect();
     if text.is_empty() {
         return Ok(());
     }
@@ -84,5 +108,30 @@ pub fn forget_all(paths: &Paths) -> Result<()> {
     match fault::point("lists of sessions: to be forgotten").and_then(|()| fs::remove_dir_all(paths.file("sessions"))) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unusable(paths, error)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_notes_are_those_at_the_end_of_the_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("list");
+        assert_eq!(newest_of(&list), None);
+        let note = |n: usize| (Namespace::Checkpoints, parse_oid(&format!("{n:064x}")).unwrap());
+        let mut text = String::new();
+        for n in 0..2 * NEWEST {
+            fs::write(&list, &text).unwrap();
+            assert_eq!(newest_of(&list), Some((n.saturating_sub(NEWEST)..n).map(note).collect()));
+            let written = line(&note(n));
+            assert!(written.len() as u64 <= LINE_BYTES);
+            text.push_str(&written);
+        }
+        // an old note that is written again is new
+        text.push_str(&line(&note(3)));
+        fs::write(&list, &text).unwrap();
+        assert!(newest_of(&list).unwrap().contains(&note(3)));
     }
 }
