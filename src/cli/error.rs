@@ -97,7 +97,7 @@ pub fn from_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
 }
 
 /// How similar the names of options are, from 0 to 1, to suggest one for the other.
-const CLOSE: f32 = 0.7;
+pub(crate) const CLOSE: f32 = 0.7;
 
 fn unknown(argument: &str, name: &Command, command: &clap::Command, has_no_near: bool) -> Error {
     let is_option = argument.starts_with('-');

@@ -218,7 +218,7 @@ impl SessionRecords {
                 // a finding, or a claim that has no list of its own
                 body => out.findings.extend(body.claim().map(|claim| match body {
                     Body::Finding(_) => item(claim.text),
-                    _ => item(&format!("{}: {}", body.kind().replace('_', " "), claim.line())),
+                    _ => item(&format!("{}: {}", body.kind().replace('_', " "), body.claim_text())),
                 })),
             }
             match &record.body {

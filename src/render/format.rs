@@ -120,14 +120,6 @@ pub fn unreadable(notes: &[empirica_notes::git::Oid]) -> Option<String> {
     Some(format!("cannot read the note {first}{more}; {} shows how to recover it", empirica("doctor")))
 }
 
-/// A decision in one text: what, why if known, and what was rejected.
-pub fn decision(text: &str, why: &str, alternatives: &[String]) -> String {
-    let rejected =
-        if alternatives.is_empty() { String::new() } else { format!("; rejected: {}", alternatives.join("; ")) };
-    let why = if why.is_empty() { String::new() } else { format!(" — {why}") };
-    format!("{text}{why}{rejected}")
-}
-
 /// Until when a claim holds, or held.
 pub fn until(until: &str, is_over: bool) -> String {
     let verb = if is_over { "held" } else { "holds" };

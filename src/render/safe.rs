@@ -1,6 +1,7 @@
 //! Makes text from records safe to show: it cannot forge structure or control a terminal.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -238,6 +239,13 @@ pub fn begun(line: String) -> String {
 /// another line and turn code into text.
 fn inline(line: &str) -> String {
     let run = |text: &str| text.bytes().take_while(|byte| *byte == b'`').count();
+    // where the last run of each length is: without one ahead, none is looked for
+    let (mut last, mut at) = (HashMap::new(), 0);
+    while let Some(next) = line[at..].find('`') {
+        let length = run(&line[at + next..]);
+        last.insert(length, at + next);
+        at += next + length;
+    }
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = rest.find(['`', '<']) {
@@ -250,16 +258,13 @@ fn inline(line: &str) -> String {
             rest = &rest[1..];
             continue;
         }
-        let (mut end, mut closed) = (ticks, false);
-        while let Some(next) = rest[end..].find('`') {
-            let length = run(&rest[end + next..]);
-            end += next + length;
-            closed = length == ticks;
-            if closed {
-                break;
-            }
+        let closed = last.get(&ticks).is_some_and(|at| *at > line.len() - rest.len());
+        let (mut end, mut length) = (ticks, 0);
+        while closed && length != ticks {
+            end += rest[end..].find('`').unwrap_or_default();
+            length = run(&rest[end..]);
+            end += length;
         }
-        let end = if closed { end } else { ticks };
         out.push_str(&if closed { rest[..end].to_owned() } else { "\\`".repeat(ticks) });
         rest = &rest[end..];
     }
@@ -297,6 +302,9 @@ pub struct Fence {
     secret: Vec<u8>,
 }
 
+/// The bytes behind a `<` that are looked at: more than an address of email can have.
+const LONGEST_NAME: usize = 320;
+
 /// A text in which nothing begins or ends a tag, as those in which agents put what they show to a model: `‹` stands for `<`. What is part of a
 /// word, as in `Vec<String>`, and an address of email stay.
 pub fn inert(text: &str) -> String {
@@ -307,11 +315,15 @@ pub fn inert(text: &str) -> String {
         let before = rest[..at].strip_suffix('\\').unwrap_or(&rest[..at]);
         // what a former part ends with
         let last = before.chars().next_back().or_else(|| out.chars().next_back());
-        let name: String = rest[at + 1..].chars().take_while(|c| c.is_alphanumeric() || "_-".contains(*c)).collect();
-        let is_generic = !name.contains('-') && (last.is_some_and(char::is_alphanumeric) || before.ends_with("::"));
+        // a longer name or address is none
+        let near = beginning(&rest[at + 1..], LONGEST_NAME);
+        let name = near.split(|c: char| !c.is_alphanumeric() && !"_-".contains(c)).next().unwrap_or_default();
+        let is_generic = (last.is_some_and(char::is_alphanumeric) || before.ends_with("::"))
+            && !name.contains('-')
+            && name.len() < LONGEST_NAME;
         let is_address = || {
-            let word = rest[at + 1..].split('>').next().unwrap_or_default();
-            word.contains('@') && !word.contains(char::is_whitespace)
+            let word = near.split('>').next().unwrap_or_default();
+            word.contains('@') && !word.contains(char::is_whitespace) && word.len() < LONGEST_NAME
         };
         let is_tag = match next {
             Some('/' | '|' | '!') => true,
@@ -323,6 +335,12 @@ pub fn inert(text: &str) -> String {
         rest = &rest[at + 1..];
     }
     out + rest
+}
+
+/// At most so many bytes of a text, of whole characters.
+fn beginning(text: &str, bytes: usize) -> &str {
+    let ends = (0..=bytes.min(text.len())).rev();
+    &text[..ends.into_iter().find(|end| text.is_char_boundary(*end)).unwrap_or_default()]
 }
 
 /// What the first line of a fence says.
@@ -380,6 +398,31 @@ mod tests {
             let out = json(&serde_json::json!(text));
             assert!(out.is_ascii(), "{out}");
             assert_eq!(serde_json::from_str::<String>(&out).ok(), Some(text));
+        }
+    }
+
+    #[test]
+    fn texts_with_any_number_of_marks_are_made_safe_in_one_pass() {
+        // each of these took minutes when it was quadratic
+        let open = "<a ".repeat(300_000);
+        assert_eq!(inert(&open), "‹a ".repeat(300_000));
+        assert!(inert(&"<a@".repeat(300_000)).starts_with("‹a@‹a@"));
+        assert_eq!(inert(&format!("<{}>", "a".repeat(LONGEST_NAME))), format!("‹{}>", "a".repeat(LONGEST_NAME)));
+        assert_eq!(inert("Vec<String> and <a@example.com>, é<b>"), "Vec<String> and <a@example.com>, é<b>");
+        let runs: String = (1..3_000).map(|length| "`".repeat(length) + "a").collect();
+        assert_eq!(inline(&runs), runs.replace('`', "\\`"));
+        assert_eq!(mended(&runs), inline(&runs));
+    }
+
+    #[test]
+    fn a_code_span_ends_at_the_next_run_of_the_same_length() {
+        for (text, safe) in [
+            ("`a` ``b ` c`` <d", "`a` ``b ` c`` \\<d"),
+            ("``a` b", "\\`\\`a\\` b"),
+            ("`a ``<b>`` c", "\\`a ``<b>`` c"),
+            ("a ` ``` ` b ```", "a ` ``` ` b \\`\\`\\`"),
+        ] {
+            assert_eq!(inline(text), safe);
         }
     }
 

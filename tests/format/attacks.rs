@@ -96,11 +96,15 @@ impl<'p> Team<'p> {
 
     /// Pushes lines in the note of HEAD.
     pub(super) fn say(&self, name: &str, lines: &[String]) {
-        let head = self.ours.head();
-        let note = self.hub.git(["notes", "--ref", name, "show", &head]).out + &lines.join("\n") + "\n";
+        self.say_on(name, &self.ours.head(), lines);
+    }
+
+    /// Pushes lines in the note of a commit, which the remote need not have.
+    pub(super) fn say_on(&self, name: &str, commit: &str, lines: &[String]) {
+        let note = self.hub.git(["cat-file", "blob", &format!("{name}:{commit}")]).out + &lines.join("\n") + "\n";
         self.said.set(self.said.get() + note.len());
         let blob = self.object("blob", note.as_bytes());
-        self.add(name, vec![("100644", head, blob)]);
+        self.add(name, vec![("100644", commit.to_owned(), blob)]);
     }
 
     /// Pushes these lines as the note of HEAD, and these redactions.
@@ -723,6 +727,46 @@ fn a_commit_of_a_session_with_any_number_of_notes_reads_the_newest() {
     assert_eq!(note.matches("\"a long task\"").count(), 1, "{note:.1000}");
     let read = note.matches("\"theirs\"").count();
     assert!((1..=NEWEST).contains(&read), "{read} notes of theirs were read");
+}
+
+#[test]
+fn who_stored_a_record_is_not_looked_for_in_a_history_without_end() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let handed_over = team.ours.json(["show"])["handoff_id"].as_str().expect("an id").to_owned();
+    assert!(team.ours.json(["show", &handed_over])["committed_by"].is_object());
+    let (head, ours) = (team.ours.head(), team.hub.note(HANDOFFS, &team.ours.head()));
+    // each commit has a note of 3 MB
+    for at in 0..if is_long() { 2_000 } else { 24 } {
+        let note = format!("{ours}\n{}{at}\n", "x".repeat(3 << 20));
+        let blob = team.object("blob", note.as_bytes());
+        team.add(HANDOFFS, vec![("100644", head.clone(), blob)]);
+    }
+    team.said.set(3 << 20);
+    team.ours.run(["sync"]).ok();
+    let shown = team.run(["show", &handed_over, "--json"].as_slice());
+    assert_eq!(shown.code, 0, "{}", shown.err);
+    assert_eq!(shown.json()["committed_by"], Value::Null, "64 MiB of notes do not tell");
+}
+
+/// Each of these took minutes when it was looked at in more than one pass.
+#[test]
+fn texts_with_any_number_of_marks_are_shown_at_once() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let count = if is_long() { 2_000_000 } else { 200_000 };
+    let runs = (1..if is_long() { 2_800 } else { 600 }).map(|length| "`".repeat(length) + "a").collect::<String>();
+    let texts = ["<a ".repeat(count), "<a@".repeat(count), runs];
+    let lines = |kind: &str, more: &dyn Fn(&str) -> Value| {
+        let line = |(at, text): (usize, &String)| record(&id(at as u64 + 1), kind, &more(text));
+        texts.iter().enumerate().map(line).collect::<Vec<_>>()
+    };
+    team.say(JOURNAL, &lines("finding", &|text| json!({"text": text})));
+    team.say(HANDOFFS, &lines("handoff", &|text| handoff(&json!({"context": text}))));
+    team.survives(0);
+    for at in 1..=3 {
+        team.run(&["show", &id(at)]);
+    }
 }
 
 #[test]

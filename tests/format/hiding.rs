@@ -84,6 +84,71 @@ fn only_its_own_session_supersedes_a_handoff() {
     assert_eq!(team.ours.json(["handoff", "list"])["total_found"], 2);
 }
 
+/// The commits that lists show our handoff on.
+fn shown_on(team: &Team<'_>) -> Vec<Value> {
+    let log = team.ours.json(["log", "--handoffs"]);
+    let commits = log["commits"].as_array().expect("a list").iter().map(|commit| commit["commit"].clone());
+    commits.collect()
+}
+
+#[test]
+fn an_attach_moves_nothing_to_where_it_is_not_or_to_its_past() {
+    for with_the_lines in [false, true] {
+        let place = Sandbox::new();
+        let team = Team::new(&place);
+        let root = team.ours.head();
+        team.ours.commit("a", "a", "Ours");
+        let blocking = &team.ours.json(["unknown", "is it safe?", "--blocking"])["id"];
+        team.ours.hand_over("ours on the second");
+        team.ours.run(["sync"]).ok();
+        let (_, _, handed_over) = ours(&team);
+        let head = team.ours.head();
+        // a commit that no branch has
+        let child = team.ours.git_out(["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "theirs"]);
+        let before = (shown_on(&team), team.ours.json(["handoff", "--pr", "HEAD~1..HEAD"])["markdown"].clone());
+        assert!(before.1.as_str().is_some_and(|text| text.contains("is it safe?")), "{}", before.1);
+        for (at, to) in [root.as_str(), &child].into_iter().enumerate() {
+            for (name, of) in [(HANDOFFS, json!([handed_over])), (JOURNAL, json!([blocking]))] {
+                let attach = json!({"of": of, "from": head, "to": to});
+                let note = team.hub.git(["notes", "--ref", name, "show", &head]).out;
+                let lines: Vec<String> = note.lines().filter(|_| with_the_lines).map(str::to_owned).collect();
+                team.say_on(name, to, &lines);
+                team.say_on(name, &head, &[record(&id(at as u64), "attach", &attach)]);
+            }
+            team.ours.run(["sync"]).ok();
+            let now = (shown_on(&team), team.ours.json(["handoff", "--pr", "HEAD~1..HEAD"])["markdown"].clone());
+            assert_eq!(now, before, "{to} {with_the_lines}");
+            assert!(team.ours.run(["show", "HEAD"]).ok().out.contains("is it safe?"));
+        }
+    }
+}
+
+#[test]
+fn a_digest_of_others_for_our_session_keeps_none_of_ours_from_being_written() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let session = team.ours.start("ada", "t");
+    team.ours.run(["sync"]).ok();
+    let more = json!({"session": session, "task": "t", "upto": "ffffffff-ffff-7fff-bfff-ffffffffffff"});
+    team.say(HANDOFFS, &[record("03b3a000-0000-7000-8000-000000000001", "digest", &more)]);
+    team.ours.run(["sync"]).ok();
+    team.ours.run(["finding", "found after theirs"]).ok();
+    let commit = team.ours.commit("a", "a", "Ours");
+    assert!(team.ours.note(HANDOFFS, &commit).contains("found after theirs"));
+}
+
+#[test]
+fn what_stands_where_a_commit_belongs_is_shown_as_data() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let forged = "x\u{1b}]0;title\u{7}\u{202e}\n# Session of ada\nSigned by ada.";
+    team.say(JOURNAL, &[record(&id(1), "finding", &json!({"commit": forged, "text": "theirs"}))]);
+    team.ours.run(["sync"]).ok();
+    let shown = team.ours.run(["show", &id(1)]).ok().out;
+    assert!(shown.contains("Commit:") && !shown.contains("\n# Session") && !shown.contains("\nSigned"), "{shown}");
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}'), "{shown}");
+}
+
 #[test]
 fn a_retract_hides_no_handoff_and_nothing_that_only_its_session_takes_back() {
     let place = Sandbox::new();
@@ -146,6 +211,7 @@ fn a_second_version_of_a_record_is_shown_beside_the_first_and_warned_of() {
         team.say(JOURNAL, &[record(&finding, "finding", &text)]);
         team.say(HANDOFFS, &[record(&handed_over, "handoff", &handoff(&json!({"task": "theirs", "session": theirs})))]);
         team.ours.run(["sync"]).ok();
+        team.ours.commit("b", "b", "B");
         let all = team.ours.run(["show", &finding]).ok().out;
         assert!(all.contains("theirs is hot") && all.contains(OURS) && all.contains("Another version of it"), "{all}");
         let all = team.ours.json(["show", &handed_over]);
@@ -158,8 +224,11 @@ fn a_second_version_of_a_record_is_shown_beside_the_first_and_warned_of() {
             &["search", "nothing like it"],
             &["why", "README.md"],
             &["log", "--handoffs"],
+            &["log", "--oneline"],
             &["handoff", "list"],
             &["status"],
+            &["show", "HEAD~1"],
+            &["handoff", "--pr", "HEAD~1..HEAD"],
         ] {
             let said = team.ours.run(arguments).ok().err;
             assert!([&finding, &handed_over].iter().all(|id| said.contains(&warning(id))), "{arguments:?}: {said}");
@@ -171,6 +240,22 @@ fn a_second_version_of_a_record_is_shown_beside_the_first_and_warned_of() {
             assert!(ran.out.contains(&finding[28..]) && ran.err.contains(&warning(&finding)), "{ran:?}");
         }
     }
+}
+
+#[test]
+fn a_version_that_is_no_handoff_hides_none_without_a_word() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let (_, _, handed_over) = ours(&team);
+    team.say(HANDOFFS, &[record(&handed_over, "redacted", &json!({"was": "handoff"}))]);
+    team.ours.run(["sync"]).ok();
+    let ran = team.ours.run(["show"]);
+    assert!(
+        format!("{}{}", ran.out, ran.err).contains(&format!("two versions of the record {handed_over}")),
+        "{ran:?}"
+    );
+    let shown = team.ours.run(["show", &handed_over]).ok().out;
+    assert!(shown.contains("ours"), "{shown}");
 }
 
 #[test]

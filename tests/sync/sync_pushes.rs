@@ -197,6 +197,8 @@ fn withheld_records_are_not_retried_at_every_push() {
     assert!(first.contains("holds a secret") && first.contains("upload-pack"), "{first}");
     let second = push("two");
     assert!(!second.contains("holds a secret") && !second.contains("upload-pack"), "{second}");
+    let strict = repo.git(["-c", "empirica.strict=true", "push", "origin", "HEAD:refs/heads/strict"]);
+    assert!(strict.code == 1 && strict.err.contains("holds a secret"), "{}", strict.err);
     assert!(!hub.git_out(["for-each-ref", "refs/notes"]).contains("journal"));
     repo.run(["finding", "something new"]).ok();
     assert!(push("three").contains("holds a secret"), "a new tip is looked at anew");

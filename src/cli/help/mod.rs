@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::cli::aliases;
 use crate::cli::commands::{Cli, GROUPS};
+use crate::cli::error::CLOSE;
 use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::Vector;
@@ -133,13 +134,13 @@ fn unknown(command: &Command, name: &str) -> Error {
     let is_top = command.get_name() == "git-empirica";
     let mut names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
     if is_top {
-        names.extend(TOPICS.iter().map(|(topic, _)| *topic));
+        names.extend(TOPICS.iter().map(|(topic, _)| *topic).filter(|topic| *topic != name));
         names.extend(aliases::names());
     }
     let above = if is_top { "git empirica" } else { command.get_bin_name().unwrap_or("git empirica") };
     let out =
         Error::usage(format!("cannot show the help of '{name}': not a command of '{above}' or a topic")).provided(name);
-    let near = similar::get_close_matches(name, &names, 1, 0.5);
+    let near = similar::get_close_matches(name, &names, 1, CLOSE);
     match near.first() {
         Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(*near),
         None => out.suggest("List the commands and topics."),

@@ -14,7 +14,7 @@ use crate::use_cases::handoff::view::{accomplished, delta_map, settled, tools};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::{Assessed, Gap, HandoffEvidence, Item};
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
-use empirica_notes::model::{Handoff, Phase, Vectors};
+use empirica_notes::model::{Handoff, Phase, Vectors, decision_text};
 
 empirica_notes::named_enum! {
     #[derive(PartialOrd, Ord)]
@@ -102,11 +102,7 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<BudgetList> {
             "Dead ends",
             handoff.dead_ends.iter().map(|d| entry(dead_end_text(d), without_id(d))).collect(),
         ),
-        list(
-            "decisions",
-            "Decisions",
-            handoff.decisions.iter().map(|d| entry(decision_text(d), without_id(d))).collect(),
-        ),
+        list("decisions", "Decisions", handoff.decisions.iter().map(|d| entry(decided(d), without_id(d))).collect()),
         list("mistakes", "Mistakes", handoff.mistakes.iter().map(|m| entry(mistake_text(m), without_id(m))).collect()),
         list("goals", "Goals", goals(handoff).into_iter().map(goal).collect()),
         list(
@@ -147,7 +143,7 @@ pub fn each_text<'h>(handoff: &'h Handoff, visit: &mut dyn FnMut(&'static str, C
     list("Evidence", &mut proofs(handoff).into_iter().map(proof_text).map(Cow::Owned));
     list("Learned", &mut handoff.findings.iter().map(|finding| safe::item(&finding.text)));
     list("Dead ends", &mut handoff.dead_ends.iter().map(dead_end_text).map(Cow::Owned));
-    list("Decisions", &mut handoff.decisions.iter().map(decision_text).map(Cow::Owned));
+    list("Decisions", &mut handoff.decisions.iter().map(decided).map(Cow::Owned));
     list("Mistakes", &mut handoff.mistakes.iter().map(mistake_text).map(Cow::Owned));
     list("Goals", &mut goals(handoff).into_iter().map(goal_text).map(Cow::Owned));
     list("Context", &mut Some(&handoff.context).filter(|context| !context.is_empty()).map(item).into_iter());
@@ -179,8 +175,8 @@ fn goal_text(goal: &GoalState) -> String {
     format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text))
 }
 
-fn decision_text(decision: &Decision) -> String {
-    safe::item_of(format::decision(&decision.text, &decision.why, &decision.alternatives))
+fn decided(decision: &Decision) -> String {
+    safe::item_of(decision_text(&decision.text, &decision.why, &decision.alternatives))
 }
 
 fn dead_end_text(dead: &DeadEnd) -> String {

@@ -1,7 +1,7 @@
 //! The content of a record as one text.
 
 use crate::fold::task::questions;
-use crate::render::format::{count, decision, vectors};
+use crate::render::format::{count, vectors};
 use crate::use_cases::handoff::receive::acceptance::accepted;
 use empirica_notes::model::{Body, Digest, Record};
 
@@ -18,7 +18,6 @@ pub fn text(record: &Record) -> String {
             Some(prevention) => format!("{} — prevention: {prevention}", b.text),
             None => b.text.clone(),
         },
-        Body::Decision(b) => decision(&b.text, &b.why, &b.alternatives),
         Body::Source(b) => b.location.clone(),
         Body::Evidence(b) => format!("{} (exit {})", b.command, b.exit),
         Body::Activity(b) => format!("{}: {}", b.category, b.text),
@@ -50,7 +49,7 @@ pub fn text(record: &Record) -> String {
             let by = b.redacted_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
             with(&b.was.replace('_', " "), &format!(" redacted{by}"), &b.reason)
         }
-        body => body.claim().map(|claim| claim.line()).unwrap_or_default(),
+        body => body.claim_text(),
     }
 }
 

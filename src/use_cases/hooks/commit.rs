@@ -77,7 +77,8 @@ fn wants_digest(context: &CommandContext<'_>) -> bool {
     context.repo.config_bool("empirica.digest").unwrap_or_else(|| !only_handoffs())
 }
 
-/// A digest of each active session with new content, except handoffs that `is_reported` attributes to this commit.
+/// A digest of each active session with new content, except handoffs that `is_reported` attributes to this commit. What others
+/// wrote for a session reports nothing.
 fn digests(
     context: &CommandContext<'_>,
     active: &[ActiveSession],
@@ -93,7 +94,13 @@ fn digests(
             .filter_map(|record| if let Body::Attach(attach) = &record.body { Some(&attach.of) } else { None })
             .flatten()
             .collect();
-        let digest = digest(&records, &session.id, |id| attached.contains(id) || is_reported(session, id));
+        let has_secret = context.store.paths().secret().is_some();
+        let digest = digest(&records, &session.id, |record| {
+            let id = &record.envelope.id;
+            let is_in_place =
+                matches!(record.body, Body::Digest(_)) || attached.contains(id) || is_reported(session, id);
+            is_in_place && (!has_secret || context.store.made(id))
+        });
         let body = digest.map(|digest| Body::Digest(Box::new(digest)));
         out.extend(body.map(|body| context.store.writer().new_record(&session.id, &session.ai, body)));
     }

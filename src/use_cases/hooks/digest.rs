@@ -6,13 +6,13 @@ use empirica_notes::model::handoff::Assessed;
 use empirica_notes::model::handoff::digest::Reply;
 use empirica_notes::model::{Body, Digest, Id, Record, SessionId};
 
-/// The digest of `session` since its last digest or a handoff for which `is_reported` is true; `None` if it would be
+/// The digest of `session` since its last digest or a handoff, for which `is_reported` is true; `None` if it would be
 /// empty. Records are in order of ID; the oldest may be missing.
-pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Id) -> bool) -> Option<Digest> {
+pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Record) -> bool) -> Option<Digest> {
     let own = |record: &&&Record| record.envelope.session.as_ref() == Some(session);
     let reported = records.iter().filter(own).filter_map(|record| match &record.body {
-        Body::Handoff(_) if is_reported(&record.envelope.id) => Some(&record.envelope.id),
-        Body::Digest(digest) => Some(&digest.upto),
+        Body::Handoff(_) if is_reported(record) => Some(&record.envelope.id),
+        Body::Digest(digest) if is_reported(record) => Some(&digest.upto),
         _ => None,
     });
     let since: Option<&Id> = reported.max();
@@ -101,8 +101,9 @@ mod tests {
     fn a_handoff_of_another_commit_reports_nothing() {
         let one = finding(1, "one");
         let handoff = record(2, Body::Handoff(Box::default()));
+        let forged = record(3, Body::Digest(Box::new(digest(&[&one], &session(), |_| true).unwrap())));
         assert_eq!(digest(&[&one, &handoff], &session(), |_| true), None);
-        assert_eq!(digest(&[&one, &handoff], &session(), |_| false).unwrap().findings[0].text, "one");
+        assert_eq!(digest(&[&one, &handoff, &forged], &session(), |_| false).unwrap().findings[0].text, "one");
     }
 
     #[test]

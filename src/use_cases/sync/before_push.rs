@@ -1,5 +1,6 @@
 //! Syncs notes with the destination of the user's push, within a time limit.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
@@ -13,7 +14,7 @@ use empirica_notes::git::remotes::RemoteTarget;
 use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::{Repository, parse_oid, remotes};
 use empirica_notes::store::SyncPolicy;
-use empirica_notes::store::{PREFIX, RefComparison, Store, parse_duration};
+use empirica_notes::store::{PREFIX, RefComparison, parse_duration};
 
 /// Time limit if `empirica.syncTimeout` is unset.
 const TIME: Duration = Duration::from_secs(10);
@@ -35,7 +36,7 @@ pub struct BeforePush {
 /// `remote` and `url` are the arguments of the pre-push hook, `lines` its input. Does nothing in a dry run, for a
 /// mirror, or if the push includes notes. Never prompts. The store should not wait for locks.
 pub fn before_push(context: &CommandContext<'_>, remote: &str, url: &str, lines: &[String]) -> BeforePush {
-    let is_strict = || context.repo.config_bool("empirica.strict").unwrap_or(false);
+    let is_strict = || is_strict(context);
     if let Some(warning) = pushed_secret(context, lines, remote) {
         return BeforePush { warnings: vec![warning], blocks: is_strict(), ..Default::default() };
     }
@@ -63,7 +64,7 @@ fn sync(
     let store = &context.store;
     if policy == SyncPolicy::Nothing
         || !destinations(repo).iter().any(|name| name == remote || name == url)
-        || store.server(url).refusal().is_some()
+        || (!is_strict(context) && store.server(url).refusal().is_some())
     {
         return Ok(None);
     }
@@ -71,7 +72,7 @@ fn sync(
     let time = time_limit(repo, warnings);
     repo.set_deadline(began + time);
     let target = remotes::push_target(repo, remote, url);
-    if !is_new(store, &target, policy, warnings)? {
+    if !is_new(context, &target, policy, warnings)? {
         return Ok(None);
     }
     let push = parent::push(repo);
@@ -146,12 +147,23 @@ pub(crate) fn time_limit(repo: &Repository, warnings: &mut Vec<String>) -> Durat
     })
 }
 
+/// Whether a push fails if its notes cannot be synced. It then tries each time.
+fn is_strict(context: &CommandContext<'_>) -> bool {
+    context.repo.config_bool("empirica.strict").unwrap_or(false)
+}
+
 /// Whether the remote lacks refs that the policy allows, as far as known here. Makes no connection.
-fn is_new(store: &Store<'_>, target: &RemoteTarget, policy: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
+fn is_new(
+    context: &CommandContext<'_>,
+    target: &RemoteTarget,
+    policy: SyncPolicy,
+    warnings: &mut Vec<String>,
+) -> Result<bool> {
+    let store = &context.store;
     if store.log().counts().total() > 0 {
         flush::before_sync(store, warnings);
     }
-    let held = store.server(&target.push).held_back();
+    let held = if is_strict(context) { BTreeMap::new() } else { store.server(&target.push).held_back() };
     let is_due = |compared: &RefComparison| {
         let is_held = compared.ours.as_ref() == held.get(&compared.name);
         compared.ours.is_some() && !is_held && !compared.equal && policy.allows(&compared.name)

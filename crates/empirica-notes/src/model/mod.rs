@@ -18,6 +18,6 @@ pub use crate::model::handoff::Handoff;
 pub use crate::model::handoff::accept::{Accept, Verdict};
 pub use crate::model::handoff::digest::Digest;
 pub use crate::model::id::{Horizon, Id, SessionId};
-pub use crate::model::record::{Body, Envelope, Namespace, Record};
+pub use crate::model::record::{Body, Envelope, Namespace, Record, decision_text};
 pub use crate::model::vectors::{Vector, Vectors};
 pub use empirica_transcripts::model::Transcript;

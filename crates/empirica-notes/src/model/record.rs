@@ -323,11 +323,12 @@ pub struct Claim<'a> {
     pub more: Vec<&'a str>,
 }
 
-impl Claim<'_> {
-    /// All texts in one line.
-    pub fn line(&self) -> String {
-        [&[self.text], &self.more[..]].concat().join(" — ")
-    }
+/// A decision in one text: what, why if known, and what was rejected.
+pub fn decision_text(text: &str, why: &str, alternatives: &[String]) -> String {
+    let rejected =
+        if alternatives.is_empty() { String::new() } else { format!("; rejected: {}", alternatives.join("; ")) };
+    let why = if why.is_empty() { String::new() } else { format!(" — {why}") };
+    format!("{text}{why}{rejected}")
 }
 
 impl Body {
@@ -337,6 +338,15 @@ impl Body {
             let mut texts = self.own_texts().into_iter().map(|(_, text)| text);
             Claim { text: texts.next().unwrap_or_default(), more: texts.collect() }
         })
+    }
+
+    /// All texts of a claim in one; empty for any other kind.
+    pub fn claim_text(&self) -> String {
+        match (self, self.claim()) {
+            (Body::Decision(one), _) => decision_text(&one.text, &one.why, &one.alternatives),
+            (_, Some(Claim { text, more })) => [&[text], &more[..]].concat().join(" — "),
+            (_, None) => String::new(),
+        }
     }
 
     /// Whether a session that logs it again says nothing new: a claim, a goal or subtask; not what counts each time, such as the run of a

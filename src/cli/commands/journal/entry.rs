@@ -150,7 +150,7 @@ pub enum EntryCommand {
         #[arg(value_name = "CMD")]
         command: String,
         /// Its exit code; 0 means passed
-        #[arg(long, value_name = "N", allow_negative_numbers = true)]
+        #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = exit_code)]
         exit: i32,
         /// A file that it covers; can be given several times
         #[arg(long = "file", value_name = "PATH")]
@@ -227,4 +227,8 @@ impl EntryCommand {
 
 fn claimed(body: Body, claim: ClaimArguments) -> (Body, Scope, EntryArguments) {
     (body, claim.scope.into(), claim.entry)
+}
+
+fn exit_code(text: &str) -> Result<i32, String> {
+    text.parse().map_err(|_| "it must be a whole number".to_owned())
 }

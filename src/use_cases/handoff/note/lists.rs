@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::render::format;
 use crate::use_cases::handoff::build::next_steps::unfinished;
 use crate::use_cases::handoff::view::settled;
 use empirica_notes::model::handoff::{Assessed, HandoffEvidence};
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
-use empirica_notes::model::{Digest, Handoff, Vector};
+use empirica_notes::model::{Digest, Handoff, Vector, decision_text};
 
 /// Lists by label, the most useful first.
 pub struct NoteLists([(&'static str, Vec<String>); 6]);
@@ -21,7 +20,7 @@ impl NoteLists {
         let mut proofs: Vec<&HandoffEvidence> = Vec::new();
         let mut assessed: Option<&Assessed> = None;
         let mut claims = |decisions: &[Decision], dead_ends: &[DeadEnd], mistakes: &[Mistake]| {
-            decided.extend(decisions.iter().map(|one| format::decision(&one.text, &one.why, &one.alternatives)));
+            decided.extend(decisions.iter().map(|one| decision_text(&one.text, &one.why, &one.alternatives)));
             avoid.extend(dead_ends.iter().map(|dead| format!("{} — {}", dead.approach, dead.why)));
             avoid.extend(mistakes.iter().map(mistake));
         };

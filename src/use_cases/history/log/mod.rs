@@ -50,7 +50,10 @@ pub fn run<T: Send>(
         drop(context.index());
     }
     let has_claims = request.wanted.handoffs || request.wanted.digests || request.wanted.journal;
-    let mut marks = if request.marks && has_claims { marking(context) } else { None };
+    let marking = if has_claims { marking(context) } else { None };
+    let mut seen = BTreeSet::new();
+    let is_indexed = marking.is_some();
+    let mut marks = marking.filter(|_| request.marks);
     let mut lookups = Vec::new();
     for namespace in request.wanted.namespaces() {
         lookups.push((namespace, Lookup::open(&context.store, namespace)?));
@@ -69,8 +72,9 @@ pub fn run<T: Send>(
     } else {
         batches::show(&mut reader, most, renderer, marks.as_mut(), show)?;
     }
-    if let Some(marks) = marks {
-        warnings.extend(context.index()?.doubts(&marks.seen)?);
+    if is_indexed {
+        seen.extend(marks.into_iter().flat_map(|marks| marks.seen));
+        warnings.extend(context.index()?.doubts(&seen)?);
     }
     Ok(warnings)
 }

@@ -6,6 +6,8 @@ pub mod state;
 pub mod trust;
 pub mod view;
 
+use std::collections::BTreeSet;
+
 use crate::context::claims::Standing;
 use crate::context::claims::signed::{self, Verification};
 use crate::context::handoffs::{ListedHandoff, newest, of_session};
@@ -72,10 +74,18 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
     let Some(name) = name else {
         return match newest(&context.index()?, &HandoffQuery::default())? {
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
-            None => Err(Error::not_found("cannot show a handoff: none is stored here")
-                .reason("no session has handed over here yet")
-                .suggest(text!["See which sessions there are; a session hands over with ", empirica("handoff"), "."])
-                .command(empirica("session list"))),
+            None => {
+                let doubts = context.index()?.doubts(&BTreeSet::new())?;
+                let reason = doubts.into_iter().next().unwrap_or("no session has handed over here yet".to_owned());
+                Err(Error::not_found("cannot show a handoff: none is stored here")
+                    .reason(reason)
+                    .suggest(text![
+                        "See which sessions there are; a session hands over with ",
+                        empirica("handoff"),
+                        "."
+                    ])
+                    .command(empirica("session list")))
+            }
         };
     };
     let object = names::session_or_record(context, name, "record", &Namespace::ALL, |_| true);
@@ -136,6 +146,7 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
                     && !superseded.contains(&entry.record.envelope.id)
                     && placements.of(&context.store, entry) == commit
             });
+            warnings.extend(index.doubts(&scan.records().map(|record| record.envelope.id.clone()).collect())?);
             let records = entries.map(|entry| placements.placed(&context.store, entry)).collect();
             ShowOutcome::Commit {
                 subject: context.repo.subject(commit).unwrap_or_default(),

@@ -103,7 +103,7 @@ fn any(record: &Record, warnings: Vec<String>) -> Answer {
         safe::line(&envelope.ai),
         envelope.session.as_ref().map_or("–", |id| id.as_str()),
         format::date(&envelope.at),
-        envelope.commit.as_deref().unwrap_or("none yet"),
+        envelope.commit.as_deref().map_or("none yet".into(), safe::line),
     );
     // the state shows the anchors
     for (key, value) in body_to_map(&record.body).into_iter().filter(|(key, _)| key != "anchors") {

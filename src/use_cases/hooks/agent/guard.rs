@@ -11,13 +11,15 @@ use crate::use_cases::hooks::agent::injection::Injection;
 use crate::use_cases::hooks::agent::view;
 use crate::use_cases::search::why;
 use empirica_notes::error::Result;
-use empirica_notes::git::objects::content::{WorkTree, inside};
+use empirica_notes::git::objects::content::{WorkTree, inside, tree_path};
 
 /// What others logged about these files and the session was not told yet; nothing with `empirica.guard` false, without a session,
 /// and of files outside the work tree.
 pub fn on_touch(context: &CommandContext<'_>, event: &HookEvent, files: &[String]) -> Result<Option<Injection>> {
     let root = context.repo.work_tree();
-    let paths: BTreeSet<String> = files.iter().filter_map(|file| inside(root.as_deref(), file)).collect();
+    let root = root.as_deref();
+    let in_tree = |file: &String| inside(root, file).or_else(|| tree_path(root, &context.env.cwd, file));
+    let paths: BTreeSet<String> = files.iter().filter_map(in_tree).filter(|path| !path.is_empty()).collect();
     if paths.is_empty() {
         return Ok(None);
     }

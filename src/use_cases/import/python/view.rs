@@ -39,7 +39,7 @@ pub fn imported(outcome: &PythonOutcome) -> Answer {
     }
     match (outcome.refs, outcome.dry_run) {
         (0, _) => answer
-            .hint("Notes of the Python tool do not come with a clone: git fetch origin 'refs/notes/empirica/*:refs/notes/empirica/*'"),
+            .hint("Notes of the Python tool do not come with a clone: git fetch origin 'refs/notes/empirica/*:refs/notes/empirica/*' '^refs/notes/empirica/data/*' '^refs/notes/empirica/handoffs' '^refs/notes/empirica/remotes/*'"),
         (_, true) => answer.hint(text!["This was a dry run: ", empirica("import"), " stores it."]),
         (_, false) if outcome.new > 0 => answer
             .hint(text![empirica("session list"), " lists the imported sessions; ", empirica("sync"), " shares them. The notes of the Python tool are kept: see the README on when to remove them."]),

@@ -68,6 +68,8 @@ pub fn run(context: &CommandContext<'_>, request: &ReviewRequest) -> Result<Revi
     let tip = view(&env, &repo, context)?;
     let commits = RangeCommits::read(&tip, &range)?;
     warnings.extend(commits.warnings.iter().cloned());
+    // the version that counts may hide what the range has
+    warnings.extend(context.index()?.double_warnings()?);
     let sessions = work::of_range(&tip, &commits)?;
     let checks = last_runs(&repo, &range, &sessions)?;
     let claims = claims::of_sessions(&tip, &sessions)?;

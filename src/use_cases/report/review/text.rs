@@ -241,7 +241,7 @@ fn folded(review: &Review, session: &ReviewedSession) -> Folded {
         false => entry(&format!("{question} → {answer}"), columns),
     });
     let withdrawn = work.withdrawn.iter().map(|(record, retract)| {
-        let text = record.body.claim().map(|claim| claim.line()).unwrap_or_default();
+        let text = record.body.claim_text();
         let why = match retract {
             Some(retract) => match (&retract.by, &retract.why) {
                 (Some(by), _) => format!("replaced by {}", by.short()),
@@ -311,9 +311,8 @@ fn next_steps(session: &ReviewedSession, label: &str, columns: usize) -> Vec<Str
 /// A claim with its reason, its marks and its id.
 fn claim_line(claim: &RangeClaim, with_agent: bool, columns: usize) -> String {
     let text = match &claim.record.body {
-        Body::Decision(one) => format::decision(&one.text, &one.why, &one.alternatives),
         Body::Unknown(one) if one.blocking => format!("Blocking: {}", one.text),
-        body => body.claim().map(|claim| claim.line()).unwrap_or_default(),
+        body => body.claim_text(),
     };
     let mut end = marks(&claim.standing);
     let agent =

@@ -107,7 +107,7 @@ pub fn answer(outcome: &WhyOutcome, budget: usize, form: OutputForm) -> Answer {
 
 /// All texts of a record on one line: of a handoff the task, of a source the location.
 pub fn whole(record: &Record) -> String {
-    record.body.claim().map_or_else(|| main_text(record).to_owned(), |claim| claim.line())
+    record.body.claim().map_or_else(|| main_text(record).to_owned(), |_| record.body.claim_text())
 }
 
 /// An entry: its kind, state, author, time and commit, then its text.

@@ -14,6 +14,7 @@ use crate::use_cases::session::project_overview::overview::{
     AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, Overview, PastDecision, PastMistake,
     RecentSession, never, status,
 };
+use empirica_notes::model::decision_text;
 use empirica_notes::model::journal::DeadEnd;
 
 /// The entries that each list gets in a round, most important list first; `true` if those of the first round are dropped last.
@@ -354,7 +355,7 @@ fn mistake(mistake: &DatedClaim<PastMistake>) -> BudgetEntry {
 
 fn decision(decision: &DatedClaim<PastDecision>) -> BudgetEntry {
     let PastDecision { text, why, alternatives } = &decision.body;
-    claim(decision, &format::decision(text, why, alternatives), [None, None], &["text", "why"])
+    claim(decision, &decision_text(text, why, alternatives), [None, None], &["text", "why"])
 }
 
 fn handoff(handoff: &HandoffLine) -> BudgetEntry {

@@ -418,7 +418,7 @@ fn packed<'a>(
 
 /// A related claim, which gives way before what the session itself left.
 fn related(record: &Record) -> BudgetEntry {
-    let text = record.body.claim().map_or_else(String::new, |claim| claim.line());
+    let text = record.body.claim_text();
     let kind = record.body.kind().replace('_', " ");
     let mut entry = plain(&format!("{kind} {} by {}: {text}", record.envelope.id.short(), record.envelope.ai));
     entry.rank = RELATED;

@@ -8,13 +8,12 @@ use crate::render::format;
 use crate::use_cases::setup::doctor::check::DoctorCheck;
 use crate::use_cases::setup::git_hooks::scripts::shell_path;
 use crate::use_cases::sync::policy::destinations;
-use empirica_notes::error::empirica;
-use empirica_notes::error::quote;
+use empirica_notes::error::{Error, empirica, quote};
 use empirica_notes::git::history::reach::check_reachable;
 use empirica_notes::git::objects::integrity::Integrity;
 use empirica_notes::git::refs::{damaged_packed_refs, deletion, locks};
 use empirica_notes::git::remotes::tracking_name;
-use empirica_notes::git::{Oid, Repository};
+use empirica_notes::git::{Oid, Repository, remotes};
 use empirica_notes::store::{NotesHealth, PREFIX, SyncPolicy, own_refs};
 
 /// Locks on refs are held for milliseconds; one this old was left by a process that died.
@@ -246,7 +245,11 @@ fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
     };
     match (remotes.iter().find(differs), remotes.first()) {
         (Some(remote), _) => {
-            let what = format!("records here and on {remote} differ, as far as is known");
+            let target = remotes::target(repo, remote).ok();
+            let what = match target.and_then(|target| context.store.server(&target.push).refusal()) {
+                Some(words) => format!("{remote} refused the notes, and is asked again a day later: {words}"),
+                None => format!("records here and on {remote} differ, as far as is known"),
+            };
             DoctorCheck::right("sync", what).command(empirica("sync"))
         }
         (None, Some(remote)) => DoctorCheck::right("sync", format!("{remote} has all records, as far as is known")),
@@ -260,13 +263,15 @@ fn writable(context: &CommandContext<'_>) -> DoctorCheck {
             None => DoctorCheck::right("store", "records can be written"),
             Some(error) => DoctorCheck::failed("store", &error),
         },
+        Err((folder, error)) if folder.is_dir() => {
+            let what = format!("{} cannot be written: {error}", folder.display());
+            let fault = Error::storage(what.as_str()).about_path(&folder, &error);
+            DoctorCheck::wrong("store", what).commands(fault.commands())
+        }
         Err((folder, error)) => {
-            let check = DoctorCheck::wrong("store", format!("{} cannot be written: {error}", folder.display()));
             let path = shell_path(&folder);
-            check.command(match folder.is_dir() {
-                true => format!("chmod u+rwx {path}"),
-                false => format!("mv {path} {path}.old"),
-            })
+            DoctorCheck::wrong("store", format!("{} cannot be written: {error}", folder.display()))
+                .command(format!("mv {path} {path}.old"))
         }
     }
 }

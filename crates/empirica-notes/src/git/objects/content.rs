@@ -179,12 +179,15 @@ pub fn inside(root: Option<&Path>, text: &str) -> Option<String> {
 }
 
 /// Normalizes a path given in the folder `cwd` to one in git's trees; the root itself is empty. Outside the work tree,
-/// as in a bare repository (`root` is `None`), it is relative to the root. `None` if it leads out of the work tree or
-/// into `.git`.
+/// as in a bare repository (`root` is `None`), it is relative to the root. Absolute, it may name the root through a symlink.
+/// `None` if it leads out of the work tree or into `.git`.
 pub fn tree_path(root: Option<&Path>, cwd: &Path, text: &str) -> Option<String> {
     let path = Path::new(text);
     let prefix = root.and_then(|root| cwd.strip_prefix(root).ok()).unwrap_or(Path::new(""));
-    let below = if path.is_absolute() { path.strip_prefix(root?).ok()?.to_owned() } else { prefix.join(path) };
+    let below = match (path.is_absolute(), root) {
+        (true, root) => below(root?, path)?.to_owned(),
+        (false, _) => prefix.join(path),
+    };
     let mut out = PathBuf::new();
     for part in below.components() {
         match part {
@@ -198,6 +201,12 @@ pub fn tree_path(root: Option<&Path>, cwd: &Path, text: &str) -> Option<String> 
         return (!text.is_empty()).then(String::new);
     }
     inside(None, out.to_str()?)
+}
+
+/// An absolute path from the root; `None` outside.
+fn below<'p>(root: &Path, path: &'p Path) -> Option<&'p Path> {
+    let names_root = |folder: &&Path| folder.canonicalize().is_ok_and(|real| real == root);
+    path.strip_prefix(root).ok().or_else(|| path.strip_prefix(path.ancestors().find(names_root)?).ok())
 }
 
 #[cfg(test)]
@@ -234,5 +243,17 @@ mod tests {
         for outside in ["", "..", "../../a", "/etc/passwd", ".git", ".git/config"] {
             assert_eq!(path("/work/project", outside), None, "{outside:?}");
         }
+    }
+
+    #[test]
+    fn an_absolute_path_may_name_the_work_tree_through_a_symlink() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(real.join("project/src")).unwrap();
+        std::os::unix::fs::symlink(&real, real.join("link")).unwrap();
+        let path = |text: &str| tree_path(Some(&real.join("project")), &real, &format!("{}/{text}", real.display()));
+        assert_eq!(path("link/project/src/new.rs").as_deref(), Some("src/new.rs"));
+        assert_eq!(path("link/link/project").as_deref(), Some(""));
+        assert_eq!(path("link/other/a"), None);
     }
 }

@@ -144,8 +144,17 @@ fn is_untrusted(error: &gix::Error) -> bool {
 }
 
 fn no_repository(cwd: &Path, error: gix::Error) -> Error {
+    if cwd.as_os_str().is_empty() {
+        return Error::new(Kind::NoRepository, "cannot open a repository: the current folder was removed")
+            .suggest("Change into a folder that exists.");
+    }
     let verdict = Verdict::read(cwd);
     let root = cwd.ancestors().find(|folder| folder.join(".git").exists() || folder.join("HEAD").is_file());
+    if is_untrusted(&error) && verdict.accepted {
+        // gix takes what it cannot read for another's
+        let what = "cannot open the repository: its work tree or its git directory cannot be read";
+        return Error::new(Kind::NoRepository, what).advised(None).caused_by(error);
+    }
     if is_untrusted(&error) {
         let root = root.unwrap_or(cwd).to_string_lossy();
         let command = format!("git config --global --add safe.directory {}", quote(&root));

@@ -42,7 +42,7 @@ pub enum Rule {
     PatchId,
     /// Tree, author and author date are equal.
     TreeAuthorDate,
-    /// The tree is equal; only for missing commits, which have no other data.
+    /// The tree is equal; only for missing commits, which have no other data, and not in a shallow clone.
     Tree,
     /// The reflog has an amend.
     Amend,
@@ -257,8 +257,11 @@ impl<'a> Search<'a> {
         out
     }
 
-    /// Matches missing commits by the trees in their records.
+    /// Matches missing commits by the trees in their records, unless they may be beyond the boundary of a shallow clone.
     fn by_tree(&mut self) -> Result<()> {
+        if self.repo.is_shallow() {
+            return Ok(());
+        }
         let gone = |id: &Oid| !self.repo.has_object(*id) && self.outside(*id).is_empty();
         let open: Vec<Oid> = self.open().into_iter().filter(gone).collect();
         let trees: BTreeSet<Oid> =

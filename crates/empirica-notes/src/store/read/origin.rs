@@ -12,6 +12,8 @@ use crate::store::Reader;
 
 /// The limit of notes commits to walk.
 const COMMITS: usize = 20_000;
+/// The limit of the notes to read, in bytes.
+const READ_BYTES: usize = 64 << 20;
 /// Subjects of commits that identify no origin: equal in every clone, or with lines of others.
 const NO_ORIGIN: [&str; 3] =
     ["Notes imported by 'git empirica'", "Notes redacted by 'git empirica'", "Notes merged by 'git empirica'"];
@@ -60,13 +62,15 @@ struct Walk<'s> {
     targets: BTreeSet<Oid>,
     notes: HashMap<(Oid, Oid), HeldLines>,
     commits: HashMap<Oid, HeldLines>,
+    /// The bytes of notes read.
+    read: usize,
 }
 
 impl Walk<'_> {
-    /// The lines found in a notes commit; empty if it cannot be read.
-    fn held(&mut self, commit: Oid) -> HeldLines {
+    /// The lines found in a notes commit, none if it cannot be read; `None` if more than [`READ_BYTES`] were read.
+    fn held(&mut self, commit: Oid) -> Option<HeldLines> {
         if let Some(cached) = self.commits.get(&commit) {
-            return cached.clone();
+            return Some(cached.clone());
         }
         let mut held = HeldLines::new();
         if let Ok(mut tree) = NotesTree::open(self.repo, Some(commit), lines::union) {
@@ -74,10 +78,13 @@ impl Walk<'_> {
                 if let Ok(Some(blob)) = tree.blob(target) {
                     held.extend(self.of_note(target, blob));
                 }
+                if self.read > READ_BYTES {
+                    return None;
+                }
             }
         }
         self.commits.insert(commit, held.clone());
-        held
+        Some(held)
     }
 
     fn of_note(&mut self, target: Oid, blob: Oid) -> HeldLines {
@@ -85,12 +92,14 @@ impl Walk<'_> {
             return cached.clone();
         }
         let content = self.repo.read_blob(blob).ok().flatten().unwrap_or_default();
-        let stored: HashSet<&[u8]> = lines::split(&content).collect();
-        let searched = self.lines.iter().enumerate();
-        let held: HeldLines = searched
-            .filter(|(_, one)| one.on.contains(&target) && stored.contains(&one.line[..]))
-            .map(|(at, _)| at)
-            .collect();
+        self.read += content.len();
+        let mut searched: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        for (at, one) in self.lines.iter().enumerate().filter(|(_, one)| one.on.contains(&target)) {
+            searched.entry(&one.line).or_default().push(at);
+        }
+        let lengths: HashSet<usize> = searched.keys().map(|line| line.len()).collect();
+        let stored = lines::split(&content).filter(|line| lengths.contains(&line.len()));
+        let held: HeldLines = stored.filter_map(|line| searched.get(line)).flatten().copied().collect();
         self.notes.insert((target, blob), held.clone());
         held
     }
@@ -98,7 +107,8 @@ impl Walk<'_> {
 
 impl Reader<'_> {
     /// The first origin of each of these lines, in local or fetched notes. Lines are absent that are only pending, or
-    /// whose origin is lost, as after an import, a redaction, or in a shallow clone.
+    /// whose origin is lost, as after an import, a redaction, or in a shallow clone, and those whose notes have too long a
+    /// history to be read.
     pub fn origins(&self, searched: &[LineQuery]) -> Result<BTreeMap<Id, LineOrigin>> {
         let view = self.pending_view()?;
         let mut out: BTreeMap<Id, (i64, LineOrigin)> = BTreeMap::new();
@@ -108,30 +118,31 @@ impl Reader<'_> {
                 continue;
             }
             let targets = lines.iter().flat_map(|one| one.on.iter().copied()).collect();
-            let mut walk =
-                Walk { repo: self.store.repo, lines, targets, notes: HashMap::new(), commits: HashMap::new() };
+            let (notes, commits) = Default::default();
+            let mut walk = Walk { repo: self.store.repo, lines, targets, notes, commits, read: 0 };
             let (sources, _) = self.sources(namespace, &view);
             let mut todo: Vec<Oid> = sources.into_iter().map(|source| source.tip).collect();
             let mut seen: HashSet<Oid> = HashSet::new();
-            while let Some(commit) = todo.pop() {
+            'walk: while let Some(commit) = todo.pop() {
                 if seen.len() >= COMMITS {
                     break;
                 }
-                let mut new = walk.held(commit);
+                let Some(mut new) = walk.held(commit) else { break };
                 let Some(author) =
                     committer::read(self.store.repo, commit).filter(|_| !new.is_empty() && seen.insert(commit))
                 else {
                     continue;
                 };
-                for parent in &author.parents {
-                    let before = walk.held(*parent);
+                let parents: BTreeSet<Oid> = author.parents.iter().copied().collect();
+                for parent in &parents {
+                    let Some(before) = walk.held(*parent) else { break 'walk };
                     new.retain(|at| !before.contains(at));
                     if !before.is_empty() {
                         todo.push(*parent);
                     }
                 }
                 let has_origin = !NO_ORIGIN.contains(&author.subject.as_str())
-                    && author.parents.iter().all(|id| self.store.repo.has_object(*id));
+                    && parents.iter().all(|id| self.store.repo.has_object(*id));
                 if !has_origin {
                     continue;
                 }
