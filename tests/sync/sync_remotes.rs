@@ -176,6 +176,24 @@ fn a_server_that_refuses_notes_is_named_with_its_own_words_and_the_records_stay(
 }
 
 #[test]
+fn a_sync_that_cannot_write_what_is_pending_fails_after_it_sent_the_rest() {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    let repo = &clones(&place, &hub, 1)[0];
+    work(repo, "one");
+    repo.run(["flush"]).ok();
+    repo.run(["finding", "still pending"]).ok();
+    let lock = repo.path.join(".git").join(format!("{}.lock", REFS[0]));
+    std::fs::write(&lock, "").expect("a lock");
+    let failed = repo.run(["sync", "--json"]);
+    assert!(failed.code != 0 && failed.out.contains("journal.lock"), "{failed:?}");
+    assert!(tips(&hub).iter().all(Option::is_some), "what was in the notes was sent");
+    std::fs::remove_file(lock).expect("a lock");
+    sync(repo);
+    assert!(lines(&hub).join("\n").contains("still pending"));
+}
+
+#[test]
 fn one_ref_that_is_refused_does_not_keep_the_others() {
     let place = Sandbox::new();
     let hub = hub(&place);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
 use crate::use_cases::sync::exchange::RemoteSync;
-use crate::use_cases::sync::flush;
+use crate::use_cases::sync::flush::flush_pending;
 use crate::use_cases::sync::policy::{destinations, is_nested};
 use crate::use_cases::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Result, empirica};
@@ -161,7 +161,8 @@ fn is_new(
 ) -> Result<bool> {
     let store = &context.store;
     if store.log().counts().total() > 0 {
-        flush::before_sync(store, warnings);
+        let unwritten = |error: &Error| format!("cannot write pending records to the notes: {error}");
+        warnings.extend(flush_pending(store, unwritten));
     }
     let held = if is_strict(context) { BTreeMap::new() } else { store.server(&target.push).held_back() };
     let is_due = |compared: &RefComparison| {

@@ -45,8 +45,3 @@ pub(crate) fn flush_pending(store: &Store<'_>, describe: impl Fn(&Error) -> Stri
     let flushed = store.writer().flush();
     flushed.warnings.into_iter().chain(flushed.degraded.iter().map(describe)).collect()
 }
-
-/// Writes pending records before a sync; a failure is a warning.
-pub(crate) fn before_sync(store: &Store<'_>, warnings: &mut Vec<String>) {
-    warnings.extend(flush_pending(store, |error| format!("cannot write pending records to the notes: {error}")));
-}

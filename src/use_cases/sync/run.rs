@@ -9,7 +9,7 @@ use crate::context::{CommandContext, active, tasks};
 use crate::use_cases::meaning;
 use crate::use_cases::sync::exchange::RemoteSync;
 use crate::use_cases::sync::policy::destinations;
-use crate::use_cases::sync::{before_push, flush, quoted};
+use crate::use_cases::sync::{before_push, quoted};
 use empirica_notes::error::{Error, Result, blank, empirica, text};
 use empirica_notes::git::remotes::RemoteTarget;
 use empirica_notes::git::remotes::transfer::TransferOptions;
@@ -57,12 +57,15 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         names.iter().map(|name| remotes::target(context.repo, name)).collect::<Result<Vec<RemoteTarget>>>()?;
     let mut outcome = SyncOutcome { dry_run: request.dry_run, ..Default::default() };
     let mut fetched = vec![TransferByRef::new(); targets.len()];
+    let mut unwritten = None;
     if !request.dry_run {
         // before it is united; what cannot be read is told then
         let not_united = |target: &RemoteTarget| store.remotes().not_united(&target.tracking).unwrap_or_default();
         fetched = targets.iter().map(not_united).collect();
         outcome.warnings = store.reconcile();
-        flush::before_sync(store, &mut outcome.warnings);
+        let flushed = store.writer().flush();
+        outcome.warnings.extend(flushed.warnings);
+        unwritten = flushed.degraded;
     }
     if policy == SyncPolicy::Nothing {
         outcome.warnings.push("empirica.sync is off: notes were fetched, and nothing is pushed".to_owned());
@@ -99,7 +102,8 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         }
         meaning::update_in_background(context);
     }
-    failed.map_or(Ok(outcome), Err)
+    // what is not in the notes was not sent
+    failed.or(unwritten).map_or(Ok(outcome), Err)
 }
 
 /// Fetches from remotes and merges, without pushing. `empirica.syncTimeout` and `most` limit each; never prompts.

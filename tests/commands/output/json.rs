@@ -147,7 +147,7 @@ const WORKS: &[Row] = &[
     (&["import", "--jsonl", "../all.jsonl"], &["read", "new", "known", "left_out", "kinds", "/kinds/0/kind", "/kinds/0/count", "missing_commits", "secrets", "degraded_mode", "storage"], "1 line read: 1 new, 0 known", ""),
     (&["import", "--dry-run"], &["source", "dry_run", "refs", "originals", "read", "new", "known", "left_out", "kinds", "from", "sessions", "moved", "not_understood", "secrets_replaced", "degraded_mode", "storage"], "There are no notes of the Python tool here", "git fetch origin"),
     (&["instructions", "--agent", "codex"], &["agent", "file", "text"], "keep what you learn", ""),
-    (&["instructions", "--write"], &["agent", "dry_run", "changes", "unchanged", "/changes/0/file"], "AGENTS.md", "deinit reverts them"),
+    (&["instructions", "--write"], &["agent", "dry_run", "changes", "unchanged", "/changes/0/file"], "AGENTS.md", "deinit reverts it"),
     (&["setup", "--dry-run"], &["files", "dry_run"], "git-empirica.1", "Would install"),
     (&["demo"], &["steps", "/steps/0/title", "/steps/0/command", "/steps/0/output"], "git empirica", ""),
 ];

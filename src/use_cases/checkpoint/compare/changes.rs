@@ -307,13 +307,16 @@ impl Changes {
             return;
         }
         // a continued thread changes at its end, not at its beginning
-        let begins = |thread: &str| thread.split(" → ").next().unwrap_or_default().to_owned();
-        let has = |threads: &[String], thread: &str| threads.iter().any(|other| begins(other) == begins(thread));
-        let gone: Vec<String> = was.iter().filter(|thread| !has(is, thread)).cloned().collect();
+        fn begins(thread: &str) -> &str {
+            thread.split(" → ").next().unwrap_or_default()
+        }
+        let (known, begun): (BTreeSet<&String>, BTreeSet<&str>) =
+            (was.iter().collect(), is.iter().map(|thread| begins(thread)).collect());
+        let gone: Vec<String> = was.iter().filter(|thread| !begun.contains(begins(thread))).cloned().collect();
         if is.len() < was.len() {
             self.missing(dimension, ("thread of the inquiry", "threads of the inquiry"), gone.len() as u64, gone);
         }
-        let new: Vec<String> = is.iter().filter(|thread| !was.contains(thread)).cloned().collect();
+        let new: Vec<String> = is.iter().filter(|thread| !known.contains(thread)).cloned().collect();
         self.more(dimension, ("step of the inquiry", "steps of the inquiry"), new.len() as u64, new);
     }
 }

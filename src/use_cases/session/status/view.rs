@@ -199,7 +199,7 @@ fn session_lines(WorkingState { records, gate }: &WorkingState) -> Value {
     {
         more.extend((left > 0).then(|| format::count(left, noun)));
     }
-    more.extend((ended > 0).then(|| format!("{ended} done")));
+    more.extend((ended > 0).then(|| format!("{} done", format::count(ended, "goal"))));
     context! {
         short => records.session.id.short(),
         ai => &records.session.ai,

@@ -54,7 +54,10 @@ pub fn written(reader: Option<Reader>, outcome: &InstructionsOutcome) -> Answer 
     let message = match (changes.len(), outcome.dry_run) {
         (0, _) => "Nothing is left to do.".to_owned(),
         (count, true) => format!("{} would be made.", format::count(count, "change")),
-        (count, false) => format!("{} made; {} reverts them.", format::count(count, "change"), empirica("deinit")),
+        (count, false) => {
+            let them = if count == 1 { "it" } else { "them" };
+            format!("{} made; {} reverts {them}.", format::count(count, "change"), empirica("deinit"))
+        }
     };
     let unchanged: Vec<String> = outcome.current.iter().map(|path| path.display().to_string()).collect();
     for path in &unchanged {

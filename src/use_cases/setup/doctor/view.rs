@@ -79,5 +79,6 @@ pub fn answer(outcome: &DoctorOutcome) -> Answer {
         }
     }
     answer.failed = Some(error.commands_of(commands));
-    answer.say(format!("{message}, each with the command that fixes it."))
+    let each = if wrong.len() == 1 { "" } else { "each " };
+    answer.say(format!("{message}, {each}with the command that fixes it."))
 }

@@ -127,7 +127,7 @@ impl Reader<'_> {
                 if seen.len() >= COMMITS {
                     break;
                 }
-                let Some(mut new) = walk.held(commit) else { break };
+                let Some(mut new) = walk.held(commit) else { break 'walk };
                 let Some(author) =
                     committer::read(self.store.repo, commit).filter(|_| !new.is_empty() && seen.insert(commit))
                 else {
@@ -154,6 +154,10 @@ impl Reader<'_> {
                         out.insert(id.clone(), (seconds, origin.clone()));
                     }
                 }
+            }
+            if walk.read > READ_BYTES {
+                // an earlier commit may not have been reached
+                walk.lines.iter().for_each(|line| drop(out.remove(&line.id)));
             }
         }
         Ok(out.into_iter().map(|(id, (_, origin))| (id, origin)).collect())
