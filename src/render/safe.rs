@@ -317,13 +317,14 @@ pub fn inert(text: &str) -> String {
         let last = before.chars().next_back().or_else(|| out.chars().next_back());
         // a longer name or address is none
         let near = beginning(&rest[at + 1..], LONGEST_NAME);
+        let is_cut = near.len() < rest.len() - at - 1;
         let name = near.split(|c: char| !c.is_alphanumeric() && !"_-".contains(c)).next().unwrap_or_default();
         let is_generic = (last.is_some_and(char::is_alphanumeric) || before.ends_with("::"))
             && !name.contains('-')
-            && name.len() < LONGEST_NAME;
+            && (name.len() < near.len() || !is_cut);
         let is_address = || {
             let word = near.split('>').next().unwrap_or_default();
-            word.contains('@') && !word.contains(char::is_whitespace) && word.len() < LONGEST_NAME
+            word.contains('@') && !word.contains(char::is_whitespace) && (word.len() < near.len() || !is_cut)
         };
         let is_tag = match next {
             Some('/' | '|' | '!') => true,
@@ -408,6 +409,8 @@ mod tests {
         assert_eq!(inert(&open), "‹a ".repeat(300_000));
         assert!(inert(&"<a@".repeat(300_000)).starts_with("‹a@‹a@"));
         assert_eq!(inert(&format!("<{}>", "a".repeat(LONGEST_NAME))), format!("‹{}>", "a".repeat(LONGEST_NAME)));
+        let long = format!("<system-reminder@{}>", "漢".repeat(LONGEST_NAME / 3));
+        assert!(inert(&long).starts_with('‹'), "{long}");
         assert_eq!(inert("Vec<String> and <a@example.com>, é<b>"), "Vec<String> and <a@example.com>, é<b>");
         let runs: String = (1..3_000).map(|length| "`".repeat(length) + "a").collect();
         assert_eq!(inline(&runs), runs.replace('`', "\\`"));

@@ -103,11 +103,11 @@ fn an_attach_moves_nothing_to_where_it_is_not_or_to_its_past() {
         team.ours.run(["sync"]).ok();
         let (_, _, handed_over) = ours(&team);
         let head = team.ours.head();
-        // a commit that no branch has
-        let child = team.ours.git_out(["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "theirs"]);
+        // a commit that no branch has, and no child of ours
+        let other = team.ours.git_out(["commit-tree", "HEAD^{tree}", "-p", &root, "-m", "theirs"]);
         let before = (shown_on(&team), team.ours.json(["handoff", "--pr", "HEAD~1..HEAD"])["markdown"].clone());
         assert!(before.1.as_str().is_some_and(|text| text.contains("is it safe?")), "{}", before.1);
-        for (at, to) in [root.as_str(), &child].into_iter().enumerate() {
+        for (at, to) in [root.as_str(), &other].into_iter().enumerate() {
             for (name, of) in [(HANDOFFS, json!([handed_over])), (JOURNAL, json!([blocking]))] {
                 let attach = json!({"of": of, "from": head, "to": to});
                 let note = team.hub.git(["notes", "--ref", name, "show", &head]).out;
@@ -132,9 +132,15 @@ fn a_digest_of_others_for_our_session_keeps_none_of_ours_from_being_written() {
     let more = json!({"session": session, "task": "t", "upto": "ffffffff-ffff-7fff-bfff-ffffffffffff"});
     team.say(HANDOFFS, &[record("03b3a000-0000-7000-8000-000000000001", "digest", &more)]);
     team.ours.run(["sync"]).ok();
-    team.ours.run(["finding", "found after theirs"]).ok();
-    let commit = team.ours.commit("a", "a", "Ours");
-    assert!(team.ours.note(HANDOFFS, &commit).contains("found after theirs"));
+    // nor does a claim from the future
+    let more = json!({"session": session, "text": "theirs"});
+    team.say(JOURNAL, &[record("03b3a000-0000-7000-8000-000000000002", "finding", &more)]);
+    team.ours.run(["sync"]).ok();
+    for name in ["a", "b", "c"] {
+        team.ours.run(["finding", &format!("found for {name}")]).ok();
+        let commit = team.ours.commit(name, name, "Ours");
+        assert!(team.ours.note(HANDOFFS, &commit).contains(&format!("found for {name}")), "{name}");
+    }
 }
 
 #[test]

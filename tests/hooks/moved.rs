@@ -85,6 +85,29 @@ fn deinit_in_a_moved_clone_restores_the_hooks_of_the_user() {
 }
 
 #[test]
+fn each_worktree_with_hooks_of_its_own_is_set_up_again_after_a_move() {
+    let place = Sandbox::older_git();
+    let repo = guarded(&place, ".git/hooks");
+    repo.git(["config", "extensions.worktreeConfig", "true"]).ok();
+    repo.git(["worktree", "add", "-q", "../linked"]).ok();
+    let linked = place.at("linked");
+    linked.git(["config", "--worktree", "core.hooksPath", ".own"]).ok();
+    script(&linked.path.join(".own/pre-commit"), REFUSES);
+    repo.json(["init"]);
+    linked.json(["init"]);
+    assert!(refuses(&repo) && refuses(&linked));
+    let repo = moved(&repo);
+    repo.git(["worktree", "repair", linked.path.to_str().expect("UTF-8")]).ok();
+    repo.json(["init"]);
+    assert_eq!(linked.json(["status"])["next_commands"][0]["command"], "git empirica init");
+    linked.json(["init"]);
+    assert!(refuses(&repo) && refuses(&linked));
+    linked.json(["deinit"]);
+    assert_eq!(hooks_path(&linked), ".own");
+    assert!(refuses(&repo) && refuses(&linked));
+}
+
+#[test]
 fn setting_up_a_copy_changes_nothing_in_the_original() {
     for folder in [None, Some(".git/hooks"), Some(".husky")] {
         let place = Sandbox::older_git();
@@ -97,7 +120,8 @@ fn setting_up_a_copy_changes_nothing_in_the_original() {
         let copy = copied(&repo);
         let before = (listing(&repo.path), listing(&linked.path));
         for set_up in [&["init"][..], &["doctor", "--fix"], &["deinit"]] {
-            copy.run(set_up);
+            let ran = copy.run(set_up);
+            assert_eq!(ran.code, 0, "{set_up:?}: {}{}", ran.out, ran.err);
             assert!((listing(&repo.path), listing(&linked.path)) == before, "{folder:?} {set_up:?}");
         }
         let left = fs::read_dir(copy.path.join(".git/hooks")).expect("a folder").map(|entry| entry.expect("an entry"));

@@ -181,6 +181,25 @@ fn a_shallow_clone_does_not_call_the_history_it_lacks_lost() {
 }
 
 #[test]
+fn a_handoff_of_a_commit_that_was_dropped_can_be_put_on_its_parent() {
+    let place = Sandbox::new();
+    let repo = place.set_up("r");
+    let kept = repo.head();
+    let dropped = repo.commit("a", "one\n", "Dropped");
+    let id = hand_over(&repo, "work");
+    repo.run(["flush"]).ok();
+    let other = place.clone(&repo, "other", true);
+    other.run(["sync"]).ok();
+    repo.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+    repo.json(["doctor", "--fix", "--to", &format!("{dropped}=HEAD")]);
+    assert_eq!(repo.handoffs_at(&kept), std::slice::from_ref(&id));
+    // also in a clone that has not made the choice
+    other.run(["sync"]).ok();
+    other.git(["reset", "-q", "--hard", &kept]).ok();
+    assert_eq!(other.handoffs_at(&kept), [id]);
+}
+
+#[test]
 fn a_colleagues_commit_that_is_not_here_yet_is_listed_and_kept_readable() {
     let place = Sandbox::new();
     let first = place.repo("first");

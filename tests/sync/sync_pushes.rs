@@ -177,6 +177,21 @@ fn configuration_of_one_command_applies_to_its_hook() {
 }
 
 #[test]
+fn a_strict_push_fails_if_what_is_pending_cannot_be_written() {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    let repo = &hooked(&place, &hub, 1)[0];
+    work(repo, "one");
+    repo.git(["push", "-q", "origin", "HEAD:refs/heads/x"]).ok();
+    repo.run(["finding", "still pending"]).ok();
+    repo.write(".git/refs/notes/empirica/data/journal.lock", "");
+    repo.commit("a.txt", "a\n", "A");
+    let strict = repo.git(["-c", "empirica.strict=true", "push", "origin", "HEAD:refs/heads/y"]);
+    assert!(strict.code == 1 && strict.err.contains("journal.lock"), "{}", strict.err);
+    repo.git(["push", "origin", "HEAD:refs/heads/y"]).ok();
+}
+
+#[test]
 fn withheld_records_are_not_retried_at_every_push() {
     let place = Sandbox::new();
     let hub = hub(&place);

@@ -77,8 +77,7 @@ fn wants_digest(context: &CommandContext<'_>) -> bool {
     context.repo.config_bool("empirica.digest").unwrap_or_else(|| !only_handoffs())
 }
 
-/// A digest of each active session with new content, except handoffs that `is_reported` attributes to this commit. What others
-/// wrote for a session reports nothing.
+/// A digest of each active session with new content, except handoffs that `is_reported` attributes to this commit.
 fn digests(
     context: &CommandContext<'_>,
     active: &[ActiveSession],
@@ -86,22 +85,18 @@ fn digests(
     is_reported: &dyn Fn(&ActiveSession, &Id) -> bool,
 ) -> Result<Vec<Record>> {
     let mut out = Vec::new();
+    // without a secret, no id tells
+    let is_made = |id: &Id| context.store.paths().secret().is_none() || context.store.made(id);
     for session in active {
         let scan = context.store.reader().session_near(&session.id, parent)?;
         let records: Vec<&Record> = scan.records().collect();
-        let attached: BTreeSet<&Id> = records
-            .iter()
+        let made = records.iter().filter(|record| is_made(&record.envelope.id));
+        let attached: BTreeSet<&Id> = made
             .filter_map(|record| if let Body::Attach(attach) = &record.body { Some(&attach.of) } else { None })
             .flatten()
             .collect();
-        let has_secret = context.store.paths().secret().is_some();
-        let digest = digest(&records, &session.id, |record| {
-            let id = &record.envelope.id;
-            let is_in_place =
-                matches!(record.body, Body::Digest(_)) || attached.contains(id) || is_reported(session, id);
-            is_in_place && (!has_secret || context.store.made(id))
-        });
-        let body = digest.map(|digest| Body::Digest(Box::new(digest)));
+        let is_reported = |id: &Id| attached.contains(id) || is_reported(session, id);
+        let body = digest(&records, &session.id, is_made, is_reported).map(|digest| Body::Digest(Box::new(digest)));
         out.extend(body.map(|body| context.store.writer().new_record(&session.id, &session.ai, body)));
     }
     Ok(out)

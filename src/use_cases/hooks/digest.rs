@@ -6,13 +6,18 @@ use empirica_notes::model::handoff::Assessed;
 use empirica_notes::model::handoff::digest::Reply;
 use empirica_notes::model::{Body, Digest, Id, Record, SessionId};
 
-/// The digest of `session` since its last digest or a handoff, for which `is_reported` is true; `None` if it would be
-/// empty. Records are in order of ID; the oldest may be missing.
-pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Record) -> bool) -> Option<Digest> {
-    let own = |record: &&&Record| record.envelope.session.as_ref() == Some(session);
+/// The digest of `session` since its last digest or a handoff for which `is_reported` is true; `None` if it would be
+/// empty. Only what this clone made (`is_made`) tells until when. Records are in order of ID; the oldest may be missing.
+pub fn digest(
+    records: &[&Record],
+    session: &SessionId,
+    is_made: impl Fn(&Id) -> bool,
+    is_reported: impl Fn(&Id) -> bool,
+) -> Option<Digest> {
+    let own = |record: &&&Record| record.envelope.session.as_ref() == Some(session) && is_made(&record.envelope.id);
     let reported = records.iter().filter(own).filter_map(|record| match &record.body {
-        Body::Handoff(_) if is_reported(record) => Some(&record.envelope.id),
-        Body::Digest(digest) if is_reported(record) => Some(&digest.upto),
+        Body::Handoff(_) if is_reported(&record.envelope.id) => Some(&record.envelope.id),
+        Body::Digest(digest) => Some(&digest.upto),
         _ => None,
     });
     let since: Option<&Id> = reported.max();
@@ -30,7 +35,8 @@ pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Re
             _ => None,
         })
     };
-    let answers = new().filter(|record| own(&record)).filter_map(|record| match &record.body {
+    let of_session = |record: &&Record| record.envelope.session.as_ref() == Some(session);
+    let answers = new().filter(of_session).filter_map(|record| match &record.body {
         Body::Resolve(resolve) => {
             let id = Some(resolve.of.clone());
             Some(Reply { id, question: question(&resolve.of).unwrap_or_default(), answer: resolve.text.clone() })
@@ -87,12 +93,12 @@ mod tests {
     #[test]
     fn a_digest_continues_where_the_last_one_ended() {
         let one = finding(1, "one");
-        let first = digest(&[&one], &session(), |_| true).unwrap();
+        let first = digest(&[&one], &session(), |_| true, |_| true).unwrap();
         assert_eq!((first.findings.len(), &first.upto), (1, &one.envelope.id));
         let reported = record(2, Body::Digest(Box::new(first)));
-        assert_eq!(digest(&[&one, &reported], &session(), |_| true), None);
+        assert_eq!(digest(&[&one, &reported], &session(), |_| true, |_| true), None);
         let late = finding(3, "late");
-        let second = digest(&[&one, &reported, &late], &session(), |_| true).unwrap();
+        let second = digest(&[&one, &reported, &late], &session(), |_| true, |_| true).unwrap();
         assert_eq!(second.findings[0].text, "late");
         assert_eq!(second.findings.len(), 1);
     }
@@ -101,22 +107,25 @@ mod tests {
     fn a_handoff_of_another_commit_reports_nothing() {
         let one = finding(1, "one");
         let handoff = record(2, Body::Handoff(Box::default()));
-        let forged = record(3, Body::Digest(Box::new(digest(&[&one], &session(), |_| true).unwrap())));
-        assert_eq!(digest(&[&one, &handoff], &session(), |_| true), None);
-        assert_eq!(digest(&[&one, &handoff, &forged], &session(), |_| false).unwrap().findings[0].text, "one");
+        let theirs = finding(9, "theirs, from the future");
+        let forged = record(3, Body::Digest(Box::new(digest(&[&theirs], &session(), |_| true, |_| true).unwrap())));
+        assert_eq!(digest(&[&one, &handoff], &session(), |_| true, |_| true), None);
+        let is_made = |id: &Id| *id == one.envelope.id || *id == handoff.envelope.id;
+        let digest = digest(&[&one, &handoff, &forged, &theirs], &session(), is_made, |_| false).unwrap();
+        assert_eq!((digest.findings[0].text.as_str(), &digest.upto), ("one", &handoff.envelope.id));
     }
 
     #[test]
     fn an_answer_comes_with_the_question_of_an_earlier_digest() {
         let unknown = record(1, Body::Unknown(Unknown { text: "why?".into(), ..Default::default() }));
-        let first = digest(&[&unknown], &session(), |_| true).unwrap();
+        let first = digest(&[&unknown], &session(), |_| true, |_| true).unwrap();
         assert_eq!(first.unknowns[0].text, "why?");
         let reported = record(2, Body::Digest(Box::new(first)));
         let answer = record(
             3,
             Body::Resolve(Resolve { of: unknown.envelope.id.clone(), text: "so".into(), concerns: Vec::new() }),
         );
-        let second = digest(&[&unknown, &reported, &answer], &session(), |_| true).unwrap();
+        let second = digest(&[&unknown, &reported, &answer], &session(), |_| true, |_| true).unwrap();
         assert_eq!(
             second.answers,
             [Reply { id: Some(unknown.envelope.id.clone()), question: "why?".into(), answer: "so".into() }]
@@ -127,7 +136,7 @@ mod tests {
     #[test]
     fn records_without_interest_for_a_reviewer_make_no_digest() {
         let source = record(1, Body::Source(Source { location: "docs".into(), ..Default::default() }));
-        assert_eq!(digest(&[&source], &session(), |_| true), None);
-        assert_eq!(digest(&[], &session(), |_| true), None);
+        assert_eq!(digest(&[&source], &session(), |_| true, |_| true), None);
+        assert_eq!(digest(&[], &session(), |_| true, |_| true), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,7 @@ pub struct InstalledHooks {
     #[serde(default)]
     pub made: bool,
     /// Where core.hooksPath still names the folder, if the repository was moved or copied since.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<PathBuf>,
 }
 
@@ -91,7 +92,10 @@ impl InstalledHooks {
         self.config = self.config.take().map(|path| rebased(&path).unwrap_or(path));
         if let Some(now) = rebased(&self.folder) {
             let before = std::mem::replace(&mut self.folder, now);
-            self.moved_from = (self.placement == HookPlacement::Folder).then_some(before);
+            // mounted at two paths, it is found by either
+            if self.placement == HookPlacement::Folder && !is_same_file(&before, &self.folder) {
+                self.moved_from.get_or_insert(before);
+            }
         }
     }
 
@@ -211,9 +215,11 @@ pub fn path(common_dir: &Path) -> PathBuf {
 }
 
 impl SetupRecord {
-    /// Whether git looks for our hooks where the repository was before it was moved or copied.
-    pub fn is_left_behind(&self) -> bool {
-        self.hooks.iter().any(|hooks| hooks.moved_from.is_some())
+    /// Whether git looks for our hooks of this worktree where the repository was before it was moved or copied.
+    pub fn is_left_behind(&self, repo: &Repository) -> bool {
+        let of_worktree = repo.git_dir().join("config.worktree");
+        let is_here = |hooks: &&InstalledHooks| hooks.config.as_ref().is_none_or(|config| *config == of_worktree);
+        self.hooks.iter().filter(is_here).any(|hooks| hooks.moved_from.is_some())
     }
 
     /// Whether the repository is set up, rather than only worktree files written.
@@ -264,6 +270,12 @@ impl SetupRecord {
 fn merge<T: Clone>(to: &mut Vec<T>, from: &[T], is_same: fn(&T, &T) -> bool) {
     let new: Vec<T> = from.iter().filter(|entry| !to.iter().any(|other| is_same(other, entry))).cloned().collect();
     to.extend(new);
+}
+
+/// Whether two paths name one file, as two mounts of a folder do.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let file = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    file(one).is_some() && file(one) == file(other)
 }
 
 /// Hash of a file's content: FNV-1a, 64 bits, 16 hex digits. Tells our content from edited content.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
 use crate::use_cases::sync::exchange::RemoteSync;
-use crate::use_cases::sync::flush::flush_pending;
+use crate::use_cases::sync::flush::write_pending;
 use crate::use_cases::sync::policy::{destinations, is_nested};
 use crate::use_cases::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Result, empirica};
@@ -147,7 +147,7 @@ pub(crate) fn time_limit(repo: &Repository, warnings: &mut Vec<String>) -> Durat
     })
 }
 
-/// Whether a push fails if its notes cannot be synced. It then tries each time.
+/// Whether a push fails if its notes cannot be synced; each push then asks the remote, also one that refused them.
 fn is_strict(context: &CommandContext<'_>) -> bool {
     context.repo.config_bool("empirica.strict").unwrap_or(false)
 }
@@ -161,8 +161,11 @@ fn is_new(
 ) -> Result<bool> {
     let store = &context.store;
     if store.log().counts().total() > 0 {
-        let unwritten = |error: &Error| format!("cannot write pending records to the notes: {error}");
-        warnings.extend(flush_pending(store, unwritten));
+        match write_pending(store, warnings) {
+            Some(error) if is_strict(context) => return Err(error),
+            Some(error) => warnings.push(format!("cannot write pending records to the notes: {error}")),
+            None => {}
+        }
     }
     let held = if is_strict(context) { BTreeMap::new() } else { store.server(&target.push).held_back() };
     let is_due = |compared: &RefComparison| {

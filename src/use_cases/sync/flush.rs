@@ -40,6 +40,13 @@ pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushO
     })
 }
 
+/// Writes pending records; returns why not all are in the notes.
+pub(crate) fn write_pending(store: &Store<'_>, warnings: &mut Vec<String>) -> Option<Error> {
+    let flushed = store.writer().flush();
+    warnings.extend(flushed.warnings);
+    flushed.degraded.or_else(|| flushed.left.into_iter().next().map(|log| log.into_error()))
+}
+
 /// Writes pending records. Returns the warnings, a failure as `describe` words it.
 pub(crate) fn flush_pending(store: &Store<'_>, describe: impl Fn(&Error) -> String) -> Vec<String> {
     let flushed = store.writer().flush();

@@ -9,7 +9,7 @@ use crate::context::{CommandContext, active, tasks};
 use crate::use_cases::meaning;
 use crate::use_cases::sync::exchange::RemoteSync;
 use crate::use_cases::sync::policy::destinations;
-use crate::use_cases::sync::{before_push, quoted};
+use crate::use_cases::sync::{before_push, flush, quoted};
 use empirica_notes::error::{Error, Result, blank, empirica, text};
 use empirica_notes::git::remotes::RemoteTarget;
 use empirica_notes::git::remotes::transfer::TransferOptions;
@@ -63,9 +63,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         let not_united = |target: &RemoteTarget| store.remotes().not_united(&target.tracking).unwrap_or_default();
         fetched = targets.iter().map(not_united).collect();
         outcome.warnings = store.reconcile();
-        let flushed = store.writer().flush();
-        outcome.warnings.extend(flushed.warnings);
-        unwritten = flushed.degraded;
+        unwritten = flush::write_pending(store, &mut outcome.warnings);
     }
     if policy == SyncPolicy::Nothing {
         outcome.warnings.push("empirica.sync is off: notes were fetched, and nothing is pushed".to_owned());
@@ -102,8 +100,14 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         }
         meaning::update_in_background(context);
     }
-    // what is not in the notes was not sent
-    failed.or(unwritten).map_or(Ok(outcome), Err)
+    let unsent = |error: Error| {
+        Error::storage("cannot sync all records: some are not in the notes yet")
+            .reason(error.with_reason())
+            .suggest("What is in the notes was synced. Fix the cause, then sync again.")
+            .commands_of(error.commands().to_vec())
+            .caused_by(error)
+    };
+    failed.or(unwritten.map(unsent)).map_or(Ok(outcome), Err)
 }
 
 /// Fetches from remotes and merges, without pushing. `empirica.syncTimeout` and `most` limit each; never prompts.

@@ -15,7 +15,7 @@ mod write;
 use crate::store::log::lock::Lock;
 use crate::store::write::tips::Tips;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
@@ -24,8 +24,8 @@ use crate::env::Env;
 use crate::error::Result;
 use crate::format;
 use crate::git::history::reach::Reach;
-use crate::git::{HeadState, Repository};
-use crate::model::{Horizon, Id, Record};
+use crate::git::{HeadState, Oid, Repository};
+use crate::model::{Horizon, Id, Namespace, Record};
 
 pub use crate::store::export::{ExportItem, Imported};
 pub use crate::store::files::paths::Paths;
@@ -81,6 +81,8 @@ pub struct Store<'a> {
     flushes_later: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
+    /// The records of single notes, in which attached records were looked for.
+    noted: RefCell<BTreeMap<(Namespace, Oid), BTreeSet<Id>>>,
     /// Redacted texts, removed from everything this process writes.
     forgotten: RefCell<crate::format::redact::RedactedTexts>,
     /// The ids of local records that redactions of others removed or rewrote, not yet told.
@@ -170,6 +172,7 @@ impl<'a> Store<'a> {
             flushes_later: false,
             render,
             reach: RefCell::default(),
+            noted: RefCell::default(),
             forgotten: RefCell::default(),
             redacted_by_others: RefCell::default(),
             repo,

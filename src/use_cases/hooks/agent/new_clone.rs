@@ -16,7 +16,7 @@ const WAIT: Duration = Duration::from_secs(3);
 /// Whether `git push` sends no records: there is a remote, and `init` never ran here, or not since the clone was moved.
 pub fn lacks_setup(context: &CommandContext<'_>) -> Result<bool> {
     let record = SetupRecord::load(&context.repo.common_dir())?;
-    let is_set_up = record.is_some_and(|record| record.is_set_up() && !record.is_left_behind());
+    let is_set_up = record.is_some_and(|record| record.is_set_up() && !record.is_left_behind(context.repo));
     // names are read without git
     Ok(!is_set_up && !remotes::names(context.repo).is_empty() && !init::sources(context.repo, None)?.is_empty())
 }

@@ -146,7 +146,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
         inbox: inbox.len(),
         agent: ai,
         unsynced,
-        is_set_up: set_up.is_some_and(|record| record.is_set_up() && !record.is_left_behind()),
+        is_set_up: set_up.is_some_and(|record| record.is_set_up() && !record.is_left_behind(context.repo)),
         next: Vec::new(),
         warnings,
     };

@@ -67,8 +67,10 @@ impl EditableWorkTree {
         let git = top.join(".git");
         let linked = fs::read_to_string(&git).ok();
         let linked = linked.as_deref().and_then(|text| text.strip_prefix("gitdir: ")).map(str::trim_end);
+        // core.worktree needs no .git
+        let names_none = linked.is_none() && !git.exists();
         let git_dir = linked.map_or(git, |path| top.join(path)).canonicalize();
-        git_dir.is_ok_and(|git_dir| git_dir.starts_with(repo.common_dir()))
+        names_none || git_dir.is_ok_and(|git_dir| git_dir.starts_with(repo.common_dir()))
     }
 
     /// Locates a file by its path from the root. Follows symlinks, but not out of the worktree.

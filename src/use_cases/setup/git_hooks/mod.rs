@@ -5,7 +5,7 @@ pub mod scripts;
 use std::path::{Path, PathBuf};
 
 use crate::use_cases::setup::git_hooks::scripts::{BEFORE, HookFile, found, shell_path};
-use crate::use_cases::setup::record::{HookPlacement, InstalledHooks, SetupRecord, hash};
+use crate::use_cases::setup::record::{HookPlacement, InstalledHooks, SetupRecord, hash, is_same_file};
 use crate::use_cases::setup::steps::{SetupStep, SetupWarning};
 use empirica_notes::env::is_executable;
 use empirica_notes::error::{Error, Result, empirica};
@@ -257,7 +257,8 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HookPlan) -> Result<()> {
     let values = vec![folder.to_string_lossy().into_owned()];
     let file = plan.hooks.file();
     let now = config::own(site.repo, &file, "core.hooksPath")?;
-    if now != values {
+    let is_named = matches!(now.as_slice(), [value] if is_same_file(&site.resolve(value), &folder));
+    if now != values && !is_named {
         plan.steps.push(SetupStep::SetValues { file, key: "core.hooksPath".to_owned(), former: now, values });
     }
     Ok(())

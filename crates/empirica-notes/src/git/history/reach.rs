@@ -79,20 +79,13 @@ pub fn is_ancestor(repo: &Repository, ancestor: Oid, of: Oid) -> bool {
     if let Some(time) = time(repo, ancestor) {
         near.walk(repo, ancestor, time - SKEW, NEAR);
     }
-    near.reached.contains(&ancestor) || is_ancestor_by_git(repo, ancestor, &of.to_string())
+    near.reached.contains(&ancestor)
+        || (!near.pending.is_empty() && is_ancestor_by_git(repo, ancestor, &of.to_string()))
 }
 
-/// As [`is_ancestor`], if it is no newer by its commit date, as git writes it.
+/// As [`is_ancestor`], if its commit date is not later.
 pub fn is_older_ancestor(repo: &Repository, ancestor: Oid, of: Oid) -> bool {
     time(repo, ancestor) <= time(repo, of) && is_ancestor(repo, ancestor, of)
-}
-
-/// Whether a branch, a tag or a remote-tracking branch contains a commit.
-pub fn is_named(repo: &Repository, commit: Oid) -> bool {
-    let mut command = git(repo.cwd());
-    command.args(["for-each-ref", "--count=1", "--contains", &commit.to_string()]);
-    command.args(["refs/heads", "refs/tags", "refs/remotes"]);
-    output(&mut command).is_ok_and(|found| !found.is_empty())
 }
 
 fn is_ancestor_by_git(repo: &Repository, ancestor: Oid, of: &str) -> bool {

@@ -3,14 +3,13 @@
 pub mod objects;
 pub mod origin;
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::time::Duration;
 
 use crate::error::Result;
 use crate::format;
 use crate::format::lines;
-use crate::git::history::reach::{is_named, is_older_ancestor};
+use crate::git::history::reach::is_older_ancestor;
 use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
 use crate::model::handoff::corrected::gone_by;
 use crate::model::handoff::superseded::superseded;
@@ -461,8 +460,6 @@ fn placed_on(on: Oid, mut record: Record) -> Option<Record> {
 #[derive(Debug, Default)]
 pub struct Placements {
     attached: BTreeMap<Id, Vec<(Id, Oid)>>,
-    /// The records of notes that were looked into.
-    notes: RefCell<BTreeMap<Oid, BTreeSet<Id>>>,
 }
 
 impl Placements {
@@ -478,7 +475,7 @@ impl Placements {
                 }
             }
         }
-        Placements { attached, notes: RefCell::default() }
+        Placements { attached }
     }
 
     /// The record as shown: with `commit` set to [`Self::of`], unless that is the empty tree.
@@ -494,7 +491,8 @@ impl Placements {
     /// The commit of a record: its newest attachment that exists here and is reachable from HEAD, else the commit it
     /// was made on if that is reachable (an amend was undone), else the newest existing attachment, else the commit it
     /// was made on. For a record made on no commit and never attached: an annotated commit, else the empty tree.
-    /// Anyone can attach a record, so an attachment counts only where the record is, and not at an ancestor of its commit.
+    /// Anyone can attach a record, so what this clone did not attach counts only where the record is, and not at an ancestor
+    /// of its commit while that is reachable.
     pub fn of(&self, store: &Store<'_>, entry: &RecordEntry) -> Oid {
         let envelope = &entry.record.envelope;
         let made_on = || {
@@ -504,38 +502,45 @@ impl Placements {
         };
         let Some(attached) = self.attached.get(&envelope.id) else { return made_on() };
         let own = envelope.commit.as_deref().and_then(parse_oid).filter(|own| store.repo.has_object(*own));
-        let counts = |to: Oid| {
-            store.repo.has_object(to)
-                && self.is_on(store, entry, to)
-                && !own.is_some_and(|own| own != to && is_older_ancestor(store.repo, to, own))
-        };
-        let mut existing: Vec<&(Id, Oid)> = attached.iter().filter(|(_, to)| counts(*to)).collect();
-        existing.sort();
         let mut reach = store.reach.borrow_mut();
         let mut reaches = |to: Oid| reach.contains(store.repo, to);
+        let mut is_past = |own: Oid, to: Oid| {
+            store.repo.first_parent(to) != Some(own)
+                && own != to
+                && is_older_ancestor(store.repo, to, own)
+                && reaches(own)
+        };
+        let mut counts = |(attach, to): &(Id, Oid)| {
+            store.repo.has_object(*to)
+                && (store.made(attach) || is_on(store, entry, *to) && !own.is_some_and(|own| is_past(own, *to)))
+        };
+        let mut existing: Vec<&(Id, Oid)> = attached.iter().filter(|attached| counts(attached)).collect();
+        existing.sort();
         if let Some((_, to)) = existing.iter().rev().find(|(_, to)| reaches(*to)) {
             return *to;
         }
-        // what this clone moved from a parent to its child, or is on a branch, was not undone, though the parent is reachable
-        let moved_on = |own: Oid, (attach, to): &(Id, Oid)| {
-            store.repo.first_parent(*to) == Some(own) && (store.made(attach) || is_named(store.repo, *to))
-        };
         match (own, existing.last()) {
-            // an amend was undone
-            (Some(own), Some(newest)) if reaches(own) && !moved_on(own, newest) => own,
+            // an amend was undone; a record that moved from a parent to its child was not undone, though the parent is
+            // reachable
+            (Some(own), Some((_, to))) if reaches(own) && store.repo.first_parent(*to) != Some(own) => own,
             (_, Some((_, to))) => *to,
             (_, None) => made_on(),
         }
     }
+}
 
-    /// Whether the note of a commit has the record.
-    fn is_on(&self, store: &Store<'_>, entry: &RecordEntry, commit: Oid) -> bool {
-        let records_of = || {
-            let lines = |namespace| Lookup::open(store, namespace).and_then(|mut lookup| lookup.lines(commit));
-            let lines = Namespace::ALL.into_iter().flat_map(|namespace| lines(namespace).unwrap_or_default());
-            lines.filter_map(|line| Some(format::record::decode(&line)?.envelope.id)).collect()
-        };
-        entry.on.contains(&commit)
-            || self.notes.borrow_mut().entry(commit).or_insert_with(records_of).contains(&entry.record.envelope.id)
-    }
+/// Whether the note of a commit has the record.
+fn is_on(store: &Store<'_>, entry: &RecordEntry, commit: Oid) -> bool {
+    let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
+    let records_of = || {
+        let lines = Lookup::open(store, namespace).and_then(|mut lookup| lookup.lines(commit)).unwrap_or_default();
+        lines.iter().filter_map(|line| lines::id(line).and_then(Id::parse)).collect()
+    };
+    entry.on.contains(&commit)
+        || store
+            .noted
+            .borrow_mut()
+            .entry((namespace, commit))
+            .or_insert_with(records_of)
+            .contains(&entry.record.envelope.id)
 }

@@ -36,20 +36,20 @@ pub fn read(paths: &Paths, session: &SessionId) -> Option<BTreeSet<NoteKey>> {
 
 /// As [`read`], but at most the [`NEWEST`]: in other clones, anyone can write any number of notes for a session.
 pub fn newest(paths: &Paths, session: &SessionId) -> Option<BTreeSet<NoteKey>> {
-    newest_of(&path(paths, session))
+    newest_of(&path(paths, session), NEWEST)
 }
 
-fn newest_of(list: &Path) -> Option<BTreeSet<NoteKey>> {
+fn newest_of(list: &Path, most: usize) -> Option<BTreeSet<NoteKey>> {
     let read = || {
         let mut file = fs::File::open(list)?;
         let size = file.metadata()?.len();
-        file.seek(SeekFrom::Start(size.saturating_sub(NEWEST as u64 * LINE_BYTES)))?;
+        file.seek(SeekFrom::Start(size.saturating_sub(most as u64 * LINE_BYTES)))?;
         let mut end = String::new();
         file.read_to_string(&mut end).map(|_| end)
     };
     match read() {
         // the first of these lines may be cut, and names no note then
-        Ok(end) => Some(end.lines().rev().take(NEWEST).filter_map(parse).collect()),
+        Ok(end) => Some(end.lines().rev().take(most).filter_map(parse).collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(_) => Some(BTreeSet::new()),
     }
@@ -74,7 +74,8 @@ fn line(place: &NoteKey) -> String {
 /// Makes notes the newest of a session's list, if it has one. A list that cannot be extended is removed; fails if that fails,
 /// too.
 pub fn add(paths: &Paths, session: &SessionId, places: &BTreeSet<NoteKey>) -> Result<()> {
-    let Some(newest) = newest(paths, session) else { return Ok(()) };
+    // one that is not far from the end stays there
+    let Some(newest) = newest_of(&path(paths, session), NEWEST / 2) else { return Ok(()) };
     let text: String = places.difference(&newest).map(line).collect();
     if text.is_empty() {
         return Ok(());
@@ -119,12 +120,12 @@ mod tests {
     fn the_newest_notes_are_those_at_the_end_of_the_list() {
         let folder = tempfile::tempdir().unwrap();
         let list = folder.path().join("list");
-        assert_eq!(newest_of(&list), None);
+        assert_eq!(newest_of(&list, NEWEST), None);
         let note = |n: usize| (Namespace::Checkpoints, parse_oid(&format!("{n:064x}")).unwrap());
         let mut text = String::new();
         for n in 0..2 * NEWEST {
             fs::write(&list, &text).unwrap();
-            assert_eq!(newest_of(&list), Some((n.saturating_sub(NEWEST)..n).map(note).collect()));
+            assert_eq!(newest_of(&list, NEWEST), Some((n.saturating_sub(NEWEST)..n).map(note).collect()));
             let written = line(&note(n));
             assert!(written.len() as u64 <= LINE_BYTES);
             text.push_str(&written);
@@ -132,6 +133,6 @@ mod tests {
         // an old note that is written again is new
         text.push_str(&line(&note(3)));
         fs::write(&list, &text).unwrap();
-        assert!(newest_of(&list).unwrap().contains(&note(3)));
+        assert!(newest_of(&list, NEWEST).unwrap().contains(&note(3)));
     }
 }
