@@ -99,9 +99,10 @@ impl InstalledHooks {
         }
     }
 
-    /// Whether core.hooksPath with this value names the folder, or where it was.
+    /// Whether core.hooksPath with this value names the folder, by any path, or where it was.
     pub fn is_named_by(&self, value: &str) -> bool {
-        [Some(&self.folder), self.moved_from.as_ref()].into_iter().flatten().any(|folder| folder == Path::new(value))
+        let value = Path::new(value);
+        value == self.folder || self.moved_from.as_deref() == Some(value) || is_same_file(value, &self.folder)
     }
 
     /// The file that sets core.hooksPath.
@@ -115,7 +116,7 @@ impl InstalledHooks {
             HookPlacement::Folder => config::paths(repo, "core.hookspath")?,
             _ => Vec::new(),
         };
-        let other = named.into_iter().next_back().filter(|value| Path::new(&value.value) != self.folder);
+        let other = named.into_iter().next_back().filter(|value| !self.is_named_by(&value.value));
         let what =
             |other: &ConfigValue| format!("core.hooksPath is overridden by '{}' in {}", other.value, other.origin);
         Ok(other.map(|other| (what(&other), other)))
