@@ -365,7 +365,7 @@ fn status_shows_it_all_on_one_screen() {
     assert!(out.contains("know               ███████████████████░ 0.95\n"), "{out}");
     assert_eq!((out.matches("  goal ").count(), out.matches("  unknown ").count()), (4, 4), "{out}");
     assert!(out.contains("Why 8?") && !out.contains("Why 0?"), "the newest are named: {out}");
-    assert!(out.contains("  and 4 open goals, 5 unknowns, 1 done\n"), "{out}");
+    assert!(out.contains("  and 4 open goals, 5 unknowns, 1 goal done\n"), "{out}");
     assert!(out.lines().count() <= 24, "{out}");
     let session = &repo.json(["status"])["sessions"][0];
     assert_eq!(session["drift_analysis"], repo.json(["drift"])["drift_analysis"]);
