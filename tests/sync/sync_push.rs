@@ -173,7 +173,7 @@ fn a_server_that_refuses_notes_is_retried_once_a_day() {
         let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
         assert_eq!((fetches_count, ran.code), (0, 0));
         assert!(!ran.err.contains("cannot sync"), "{}", ran.err);
-        assert!(repo.run(["doctor"]).out.contains("origin refused the notes, and is asked again a day later"));
+        assert!(repo.run(["doctor"]).out.contains("origin refused the notes; pushes ask it again after a day"));
         // strict pushes always ask
         let (fetches_count, ran) = fetches(&repo, &["-c", "empirica.strict=true", "push", "-q", "origin", "main"]);
         assert_eq!((fetches_count, ran.code), (1, 1), "{}", ran.err);

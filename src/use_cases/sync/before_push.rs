@@ -36,15 +36,14 @@ pub struct BeforePush {
 /// `remote` and `url` are the arguments of the pre-push hook, `lines` its input. Does nothing in a dry run, for a
 /// mirror, or if the push includes notes. Never prompts. The store should not wait for locks.
 pub fn before_push(context: &CommandContext<'_>, remote: &str, url: &str, lines: &[String]) -> BeforePush {
-    let is_strict = || is_strict(context);
     if let Some(warning) = pushed_secret(context, lines, remote) {
-        return BeforePush { warnings: vec![warning], blocks: is_strict(), ..Default::default() };
+        return BeforePush { warnings: vec![warning], blocks: is_strict(context), ..Default::default() };
     }
     let mut out = BeforePush::default();
     match sync(context, remote, url, lines, &mut out) {
         Ok(Some(synced)) => out.messages.extend(message(&synced)),
         Ok(None) => {}
-        Err(error) => (out.failed, out.blocks) = (Some(error), is_strict()),
+        Err(error) => (out.failed, out.blocks) = (Some(error), is_strict(context)),
     }
     out
 }

@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::Value;
 
 use crate::repository::surroundings::{Container, formats, id, repo_of, stored_once};
-use crate::support::harness::{Sandbox, is_long};
+use crate::setup::init::script;
+use crate::support::harness::{RunOutput, Sandbox, is_long};
 
 #[test]
 fn a_moved_clone_keeps_sessions_pending_records_hooks_and_worktrees() {
@@ -64,7 +65,7 @@ fn a_clone_mounted_at_two_paths_is_one_clone() {
         for n in 1..=rounds {
             ids.push(id(&repo.json(["finding", &format!("here {n}")])));
         }
-        let there = crate::support::harness::RunOutput::new(there.wait_with_output().expect("it ends")).ok();
+        let there = RunOutput::new(there.wait_with_output().expect("it ends")).ok();
         for line in there.out.lines() {
             let answer: Value = serde_json::from_str(line).expect("a document");
             assert_eq!(answer["session_id"], *session, "one session, at both paths");
@@ -73,6 +74,36 @@ fn a_clone_mounted_at_two_paths_is_one_clone() {
         assert_eq!(ids.len(), 2 + 2 * rounds);
         stored_once(&repo, &ids);
     }
+}
+
+#[test]
+fn at_two_paths_the_hooks_of_the_user_run_whichever_was_set_up() {
+    let place = Sandbox::older_git();
+    let repo = place.repo("here");
+    for (name, text) in [("pre-commit", "#!/bin/sh\necho theirs refuses >&2\nexit 1\n"), ("post-commit", "#!/bin/sh\n")]
+    {
+        script(&repo.path.join(".git/hooks").join(name), text);
+    }
+    repo.json(["init"]);
+    let refused = |err: &str| assert!(err.contains("theirs refuses"), "{err}");
+    let at = place.path().join("mounted");
+    fs::create_dir(&at).expect("a folder");
+    let prepare = format!("mount --bind '{}' '{}'", repo.path.display(), at.display());
+    let container = Container { host: "elsewhere", user: 0, umask: "0022", prepare };
+    // hooks that call themselves never end
+    let commit = "timeout 20 git commit -q --allow-empty -m x";
+    let tried = format!(
+        "cd '{}' && git empirica init > /dev/null && {commit}; test $? = 1 && git empirica doctor > /dev/null && git empirica status --json",
+        at.display()
+    );
+    let Some(there) = container.run(&repo, &tried).map(RunOutput::ok) else { return };
+    refused(&there.err);
+    assert_eq!(there.json()["set_up"], true);
+    refused(&repo.git(["commit", "-q", "--allow-empty", "-m", "x"]).err);
+    assert_eq!(repo.json(["status"])["set_up"], true);
+    repo.json(["deinit"]);
+    assert_eq!(repo.git(["config", "core.hooksPath"]).code, 1);
+    refused(&repo.git(["commit", "-q", "--allow-empty", "-m", "x"]).err);
 }
 
 #[test]

@@ -51,7 +51,6 @@ pub fn run<T: Send>(
     }
     let has_claims = request.wanted.handoffs || request.wanted.digests || request.wanted.journal;
     let marking = if has_claims { marking(context) } else { None };
-    let mut seen = BTreeSet::new();
     let is_indexed = marking.is_some();
     let mut marks = marking.filter(|_| request.marks);
     let mut lookups = Vec::new();
@@ -73,7 +72,7 @@ pub fn run<T: Send>(
         batches::show(&mut reader, most, renderer, marks.as_mut(), show)?;
     }
     if is_indexed {
-        seen.extend(marks.into_iter().flat_map(|marks| marks.seen));
+        let seen = marks.map(|marks| marks.seen).unwrap_or_default();
         warnings.extend(context.index()?.doubts(&seen)?);
     }
     Ok(warnings)

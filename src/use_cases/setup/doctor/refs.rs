@@ -247,7 +247,7 @@ fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
         (Some(remote), _) => {
             let target = remotes::target(repo, remote).ok();
             let what = match target.and_then(|target| context.store.server(&target.push).refusal()) {
-                Some(words) => format!("{remote} refused the notes, and is asked again a day later: {words}"),
+                Some(words) => format!("{remote} refused the notes; pushes ask it again after a day: {words}"),
                 None => format!("records here and on {remote} differ, as far as is known"),
             };
             DoctorCheck::right("sync", what).command(empirica("sync"))

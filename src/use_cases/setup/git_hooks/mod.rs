@@ -222,16 +222,18 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HookPlan) -> Result<()> {
     let folder = plan.hooks.folder.clone();
     let theirs = plan.hooks.theirs.clone().unwrap_or_default();
     let their_folder = site.resolve(if theirs.is_empty() { "/" } else { &theirs });
+    let is_own = their_folder == site.common.join("hooks");
+    let chained = (!is_own).then_some(theirs.as_str());
     let mut files: Vec<(String, String)> = Vec::new();
     for name in scripts::hook_names(site.repo) {
         files.push((name.to_owned(), scripts::script(name).to_owned()));
-        files.push((format!("{name}{BEFORE}"), scripts::chain(&theirs, name)));
+        files.push((format!("{name}{BEFORE}"), scripts::chain(chained, name)));
     }
     // hooks that cannot run yet may run later, with a worktree
     let later =
         scripts::names().filter(|name| scripts::hook_names(site.repo).all(|ours| ours != *name)).map(str::to_owned);
     let passed = scripts::passed_on(&their_folder).into_iter().chain(later.collect::<Vec<_>>());
-    files.extend(passed.map(|name| (name.clone(), scripts::chain(&theirs, &name))));
+    files.extend(passed.map(|name| (name.clone(), scripts::chain(chained, &name))));
     create_folder(plan);
     for (name, content) in &files {
         // hooks that ours do not replace may be of other tools

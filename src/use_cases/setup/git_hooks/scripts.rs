@@ -60,8 +60,12 @@ pub fn script(name: &str) -> &'static str {
     SCRIPTS.iter().find(|(script_name, _)| *script_name == name).map_or("", |(_, script)| script)
 }
 
-/// A script that calls the hook `name` in another folder, given relative to where git runs hooks.
-pub fn chain(theirs: &str, name: &str) -> String {
+/// A script that calls the hook `name` in another folder, given relative to where git runs hooks; `None` is the repository's
+/// own, found from the script, by whichever path git calls that.
+pub fn chain(theirs: Option<&str>, name: &str) -> String {
+    let Some(theirs) = theirs else {
+        return CHAIN.replace("@THEIRS@", &format!("\"${{0%/*/*/*}}/hooks/{name}\""));
+    };
     // git adds a slash even to an empty path; a path must not look like an option
     let folder = theirs.strip_suffix('/').unwrap_or(theirs);
     let plain = if folder.starts_with('-') { format!("./{folder}/{name}") } else { format!("{folder}/{name}") };
